@@ -61,12 +61,14 @@ def library() -> Any:
 
 
 def version() -> str:
-    return ffi.string(library().uocr_version()).decode() if lib is not None or library() else ""
+    library()
+    return ffi.string(lib.uocr_version()).decode()
 
 
 def memory_categories() -> tuple[str, ...]:
     """Names of the memory categories, in the order of every table."""
-    count = len(ffi.new("uocr_memory_report *").current) if lib is not None or library() else 0
+    library()
+    count = len(ffi.new("uocr_memory_report *").current)
     return tuple(ffi.string(lib.uocr_memory_category_name(i)).decode() for i in range(count))
 
 
