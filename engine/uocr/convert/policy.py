@@ -1,0 +1,44 @@
+"""The per-module choice of weight types: policy.toml, first matching glob wins."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+
+from uocr.errors import ConversionError
+from uocr.modelfile import DTYPES, GROUP, PROFILES
+
+FOLLOWS, WIDTH, POLICY, RANGE = 0, 1, 2, 3  # reasons in the tensor directory
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The type a tensor takes, and why it is not the profile's own (0: it is)."""
+
+    dtype: str
+    reason: int
+
+
+@cache
+def rules() -> tuple[tuple[tuple[str, ...], dict[str, str]], ...]:
+    """Rules in order: globs, and the type by profile."""
+    data = tomllib.loads(resources.files(__package__).joinpath("policy.toml").read_text("utf-8"))
+    return tuple((tuple(rule["match"]), {profile: rule[profile] for profile in PROFILES})
+                 for rule in data["rule"])
+
+
+def choose(name: str, shape: tuple[int, ...], profile: str) -> Choice:
+    """The policy's type for a stored tensor, before its values are seen (``left_range`` comes after)."""
+    for globs, by_profile in rules():
+        if any(fnmatchcase(name, glob) for glob in globs):
+            dtype = by_profile[profile]
+            break
+    else:
+        raise ConversionError(f"no rule of the type policy matches the tensor {name}.")
+    assert dtype in DTYPES
+    if dtype in ("q8", "q4") and (len(shape) < 2 or shape[-1] % GROUP):
+        return Choice("f16", WIDTH)
+    return Choice(dtype, FOLLOWS if dtype == profile else POLICY)
