@@ -1,0 +1,206 @@
+"""Picture files: one page, or several frames (TIFF, GIF, WebP, APNG, HEIC)."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Final
+
+from PIL import Image
+from uocr.errors import InvalidRequest, TooLarge, UnreadableFile
+from uocr.sources.pixels import readable_rgb, upright, upright_size, upstream_rgb
+from uocr.sources.ranges import choose_pages
+from uocr.sources.types import Compat, Content, Limits, PageImage, Source
+
+FORMATS: Final = ("AVIF", "BMP", "DIB", "GIF", "ICO", "JPEG", "JPEG2000", "PCX", "PNG", "PPM", "PSD",
+                  "QOI", "SGI", "TGA", "TIFF", "WEBP")
+"""Formats opened by Pillow. EPS is left out on purpose: it would start a PostScript interpreter."""
+_WITH_PAGES: Final = frozenset({"TIFF", "GIF", "WEBP", "PNG", "AVIF", "HEIF"})
+"""Formats whose frames are pages; in the others further frames are previews, depth maps or layers."""
+_SUBFILE_TYPE: Final = 254
+_REDUCED: Final = 1
+
+
+class PictureSource(Source):
+    """A picture file, or a picture in memory, one page a frame."""
+
+    kind = "picture"
+
+    def __init__(self, content: Content, *, heif: bool = False, pages: str | None = None,
+                 compat: Compat = None, limits: Limits | None = None) -> None:
+        limits = limits or Limits()
+        self._content = content
+        self._compat = compat
+        self._lock = threading.RLock()
+        self._sha256: str | None = None
+        self._stream: BinaryIO | None = None
+        self._image: Image.Image | None = None
+        name = content.name
+        self._stream = _open_stream(content)
+        try:
+            with _explained(name, limits):
+                self._image = _open_heif(self._stream) if heif else Image.open(self._stream, formats=FORMATS)
+            limits.check_pixels(name, *self._image.size)
+            with _explained(name, limits):
+                frames = _page_frames(self._image)
+            super().__init__(name, choose_pages(pages, len(frames), name), limits)
+        except BaseException:
+            self.close()
+            raise
+        self._frames = frames
+
+    @property
+    def sha256(self) -> str:
+        with self._lock:
+            if self._sha256 is None:
+                self._sha256 = self._content.sha256()
+            return self._sha256
+
+    def page_size(self, i: int) -> tuple[int, int]:
+        with self._lock:
+            return upright_size(self._at(i))
+
+    def page(self, i: int) -> PageImage:
+        index = self._check_index(i)
+        name = self.page_name(i)
+        notes = list(self.notes)
+        with self._lock:
+            frame = self._at(i)
+            dpi = _dpi(frame)
+            with _explained(name, self.limits):
+                frame.load()
+                turned = upright(frame, notes)
+                if self._compat == "upstream":
+                    rgb = upstream_rgb(turned)
+                else:
+                    turned.format = frame.format  # what the inks of a CMYK JPEG mean depends on it
+                    rgb = readable_rgb(turned, notes)
+                if rgb is frame:
+                    rgb = frame.copy()  # the next seek would overwrite it
+        return PageImage(rgb, self.name, index, rgb.width, rgb.height, dpi, notes=notes)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._image is not None:
+                self._image.close()
+            if self._stream is not None:
+                self._stream.close()
+            self._image = self._stream = None
+
+    def _at(self, i: int) -> Image.Image:
+        """The open file with the frame of page `i` selected, its size checked, its pixels not yet read."""
+        index = self._check_index(i)
+        if self._image is None:
+            raise InvalidRequest(f"{self.name} was closed, open it again")
+        name = self.page_name(i)
+        if len(self._frames) > 1:
+            with _explained(name, self.limits):
+                self._image.seek(self._frames[index])
+        self.limits.check_pixels(name, *self._image.size)
+        return self._image
+
+
+class MemoryPicture(Source):
+    """A Pillow picture handed over by a program: one page, its current frame, left as it is."""
+
+    kind = "picture"
+
+    def __init__(self, image: Image.Image, *, name: str | None = None, pages: str | None = None,
+                 compat: Compat = None, limits: Limits | None = None) -> None:
+        limits = limits or Limits()
+        name = name or getattr(image, "filename", "") or f"picture of {image.width} x {image.height} pixels"
+        if image.width < 1 or image.height < 1:
+            raise UnreadableFile(f"{name} has no pixels")
+        limits.check_pixels(name, *image.size)
+        super().__init__(name, choose_pages(pages, 1, name), limits)
+        self._image = image
+        self._compat = compat
+
+    @property
+    def sha256(self) -> str:
+        import hashlib
+
+        header = f"{self._image.mode} {self._image.width} {self._image.height} ".encode()
+        return hashlib.sha256(header + self._image.tobytes()).hexdigest()
+
+    def page_size(self, i: int) -> tuple[int, int]:
+        self._check_index(i)
+        return upright_size(self._image)
+
+    def page(self, i: int) -> PageImage:
+        index = self._check_index(i)
+        notes: list[str] = []
+        with _explained(self.name, self.limits):
+            turned = upright(self._image, notes)
+            turned.format = self._image.format
+            rgb = upstream_rgb(turned) if self._compat == "upstream" else readable_rgb(turned, notes)
+            if rgb is self._image:
+                rgb = rgb.copy()
+        return PageImage(rgb, self.name, index, rgb.width, rgb.height, _dpi(self._image), notes=notes)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _open_stream(content: Content) -> BinaryIO:
+    try:
+        return content.open()
+    except OSError as error:
+        raise UnreadableFile(f"{content.name} cannot be opened: {error.strerror or error}") from error
+
+
+def _open_heif(stream: BinaryIO) -> Image.Image:
+    from pi_heif import HeifImageFile
+
+    return HeifImageFile(stream)  # opened directly: a registered plugin would change Pillow for everyone
+
+
+def _page_frames(image: Image.Image) -> list[int]:
+    """Numbers of the frames that are pages; a TIFF's reduced copies (thumbnails) are not."""
+    if image.format not in _WITH_PAGES:
+        return [0]
+    count = int(getattr(image, "n_frames", 1))
+    if image.format != "TIFF" or count == 1:
+        return list(range(count))
+    pages = []
+    for frame in range(count):
+        image.seek(frame)
+        tags: Any = getattr(image, "tag_v2", {})
+        if not int(tags.get(_SUBFILE_TYPE, 0)) & _REDUCED:
+            pages.append(frame)
+    image.seek(0)
+    return pages or [0]
+
+
+def _dpi(image: Image.Image) -> float | None:
+    """Pixels per inch that the file claims, when it is a claim that can be true."""
+    value = image.info.get("dpi")
+    try:
+        dpi = float(value[1])  # type: ignore[index]
+    except (TypeError, ValueError, IndexError, ZeroDivisionError):
+        return None
+    return dpi if 1 < dpi < 100_000 else None
+
+
+@contextmanager
+def _explained(name: str, limits: Limits) -> Iterator[None]:
+    """Pillow's errors as ours. A damaged file can raise nearly anything from a decoder, so all is caught."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except (TooLarge, UnreadableFile):
+        raise
+    except Image.DecompressionBombError as error:
+        raise TooLarge(
+            f"{name} holds more pixels than can be opened ({error}); make it smaller first") from error
+    except Image.UnidentifiedImageError as error:
+        raise UnreadableFile(f"{name} is damaged or not a picture or PDF that can be read "
+                             f"({', '.join((*FORMATS, 'HEIF', 'PDF'))})") from error
+    except MemoryError as error:
+        raise TooLarge(f"{name} needs more memory than there is; "
+                       f"the limit is {limits.max_pixels:,} pixels") from error
+    except Exception as error:
+        raise UnreadableFile(f"{name} is damaged and cannot be decoded: {error}") from error
