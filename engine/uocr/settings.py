@@ -1,0 +1,61 @@
+"""How a page is read: one table of settings, shared by the Python interface, the command line and the window.
+
+A field left at None takes its value from the model file, so the same settings fit every model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from .errors import InvalidRequest
+
+
+def _option(default: Any, help_text: str) -> Any:
+    return field(default=default, metadata={"help": help_text})
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSettings:
+    """Everything that can change what is read from a page. Hashed into journals and stored with results."""
+
+    preset: str | None = _option(None, "tiny, small, base, large, gundam or multi-page; default: the model's")
+    prompt: str | None = _option(None, "text with <image> in it; default: the model's")
+    pages: str | None = _option(None, 'page range of a document, e.g. "1-3,7,-1"')
+    dpi: int = _option(300, "dots an inch at which PDF pages are drawn")
+    max_new_tokens: int = _option(0, "most tokens a page may take; 0: up to the model's last position")
+    one_pass: bool = _option(False, "read all pages in one pass, if the model can")
+    ngram_size: int | None = _option(None, "repeat guard: no sequence this long twice; 0: off; default: the model's")
+    ngram_window: int | None = _option(None, "repeat guard: how many tokens back; default: the model's")
+    guard_allow: tuple[int, ...] = _option((), "token ids the repeat guard never bans")
+    loop_guard_hits: int = _option(8, "call it a loop when the guard changed this many of the last loop_history tokens")
+    loop_history: int = _option(256, "tokens looked back for the loop verdict; 0: no verdict")
+    compat: str | None = _option(None, '"upstream": decode pictures exactly as the reference code does')
+    password: str | None = _option(None, "for encrypted PDFs")
+    rotate: int = _option(0, "degrees clockwise, 0, 90, 180 or 270, before reading")
+    region: tuple[int, int, int, int] | None = _option(None, "left, top, right, bottom in page pixels: read only that")
+
+    def __post_init__(self) -> None:
+        if self.rotate % 90 or not 0 <= self.rotate < 360:
+            raise InvalidRequest(f"rotate is {self.rotate}; choose 0, 90, 180 or 270.")
+        if not 36 <= self.dpi <= 1200:
+            raise InvalidRequest(f"dpi is {self.dpi}; choose 36 to 1200.")
+        if self.max_new_tokens < 0:
+            raise InvalidRequest(f"max_new_tokens is {self.max_new_tokens}; choose 0 (no limit of its own) or more.")
+        if self.compat not in (None, "upstream"):
+            raise InvalidRequest(f'compat is {self.compat!r}; the only policy beside the default is "upstream".')
+
+    def with_changes(self, changes: Mapping[str, Any]) -> ReadSettings:
+        """A copy with some fields changed; InvalidRequest names a field that does not exist."""
+        known = {f.name for f in fields(self)}
+        for name in changes:
+            if name not in known:
+                raise InvalidRequest(f"There is no setting {name!r}; known: {', '.join(sorted(known))}.")
+        return replace(self, **changes)
+
+    def recorded(self) -> dict[str, object]:
+        """What is stored with results and bound into journals: everything but the password."""
+        values = asdict(self)
+        del values["password"]
+        return values
