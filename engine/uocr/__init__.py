@@ -4,7 +4,8 @@
     print(UnlimitedOCR().generate("page.png"))
 """
 
-from .api import UnlimitedOCR
+from typing import TYPE_CHECKING, Any
+
 from .control import Control
 from .document import Block, Box, Document, FinishReason, Page, Timings, Token, Word
 from .errors import UocrError
@@ -25,3 +26,15 @@ __all__ = [
     "Word",
 ]
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .api import UnlimitedOCR
+
+
+def __getattr__(name: str) -> Any:
+    """UnlimitedOCR is imported at first use, so that the parsers and exporters load without the engine."""
+    if name == "UnlimitedOCR":
+        from .api import UnlimitedOCR
+
+        return UnlimitedOCR
+    raise AttributeError(f"module 'uocr' has no attribute {name!r}")
