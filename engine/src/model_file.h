@@ -40,6 +40,7 @@ typedef struct uocr_file_tensor { /* one directory entry, pointers into the mapp
     uint64_t scale_bytes;
     uint32_t section;
     const uint8_t *sha256;
+    uint64_t index; /* place in the directory */
 } uocr_file_tensor;
 
 typedef struct uocr_model_file {
