@@ -1,0 +1,133 @@
+"""Checkpoint files: the names of the checkpoint format, BF16, in one file or in parts of bounded size.
+
+`python -m training.export join PART... --config FILE --tokenizer FILE --out DIR` puts the parts of a leg together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from training.config import Config
+from training.model import Reader
+
+PART_BYTES = 15 << 20
+"""Largest part of a split checkpoint, so that parts pass where single files are limited to 16 MiB."""
+
+_STACKED = (".ex_gate", ".ex_up", ".ex_down")
+
+
+def to_checkpoint(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Rename a training state: stacked experts become `experts.E.{gate,up,down}_proj.weight`."""
+    named: dict[str, Tensor] = {}
+    for key, value in state.items():
+        if key.endswith(_STACKED):
+            base, kind = key.rsplit(".ex_", 1)
+            for expert in range(value.shape[0]):
+                named[f"{base}.experts.{expert}.{kind}_proj.weight"] = value[expert].contiguous()
+        else:
+            named[key] = value.contiguous()
+    return named
+
+
+def from_checkpoint(net: Reader, named: dict[str, Tensor]) -> None:
+    """Fill a model from checkpoint tensors; a missing or superfluous name or a wrong shape is an error."""
+    left = set(named)
+    with torch.no_grad():
+        for key, target in net.state_dict().items():
+            if key.endswith(_STACKED):
+                base, kind = key.rsplit(".ex_", 1)
+                names = [f"{base}.experts.{expert}.{kind}_proj.weight" for expert in range(target.shape[0])]
+            else:
+                names = [key]
+            absent = [name for name in names if name not in named]
+            if absent:
+                raise SystemExit(f"checkpoint lacks {absent[0]}; it is not a checkpoint of this shape")
+            value = torch.stack([named[n] for n in names]) if key.endswith(_STACKED) else named[key]
+            if value.shape != target.shape:
+                raise SystemExit(f"{key}: checkpoint has shape {list(value.shape)}, config.json says {list(target.shape)}")
+            target.copy_(value)
+            left.difference_update(names)
+    if left:
+        raise SystemExit(f"checkpoint holds {len(left)} tensors the model does not have, first: {min(left)}")
+
+
+def read_weights(folder: Path) -> dict[str, Tensor]:
+    """All tensors of the `*.safetensors` files in a folder."""
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise SystemExit(f"no .safetensors file in {folder}")
+    named: dict[str, Tensor] = {}
+    for file in files:
+        named.update(load_file(file))
+    return named
+
+
+def split(named: dict[str, Tensor], limit: int = PART_BYTES) -> list[dict[str, Tensor]]:
+    """Tensors in order of name, in parts of at most `limit` bytes (a larger single tensor stands alone)."""
+    parts: list[dict[str, Tensor]] = [{}]
+    size = 0
+    for key in sorted(named):
+        bytes_ = named[key].numel() * named[key].element_size()
+        if parts[-1] and size + bytes_ > limit:
+            parts.append({})
+            size = 0
+        parts[-1][key] = named[key]
+        size += bytes_
+    return parts
+
+
+def save(net: Reader, config: Config, folder: Path, limit: int = PART_BYTES) -> None:
+    """Write config.json and BF16 parts into a new folder, under a temporary name until complete."""
+    state = {key: value.detach().to(torch.bfloat16).cpu() for key, value in net.state_dict().items()}
+    partial = folder.with_name(folder.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    for index, part in enumerate(split(to_checkpoint(state), limit)):
+        save_file(part, partial / f"model-{index}.safetensors")
+    (partial / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
+    os.replace(partial, folder)
+
+
+def join(parts: list[Path], config: Path, tokenizer: Path, out: Path) -> str:
+    """One checkpoint folder out of the parts of a leg; answers the SHA-256 of model.safetensors."""
+    if (out / "model.safetensors").exists():
+        raise SystemExit(f"{out}/model.safetensors exists; weights are never overwritten, name another folder")
+    named: dict[str, Tensor] = {}
+    for part in parts:
+        named.update(load_file(part))
+    for key, value in named.items():
+        if not bool(torch.isfinite(value.float()).all()):
+            raise SystemExit(f"{key} holds values that are not finite; this checkpoint is unusable")
+    shape = json.loads(config.read_text(encoding="utf-8"))
+    from_checkpoint(Reader(shape), named)
+    out.mkdir(parents=True, exist_ok=True)
+    partial = out / "model.safetensors.partial"
+    save_file(named, partial, metadata={"format": "pt"})
+    shutil.copyfile(config, out / "config.json")
+    shutil.copyfile(tokenizer, out / "tokenizer.json")
+    os.replace(partial, out / "model.safetensors")
+    return hashlib.sha256((out / "model.safetensors").read_bytes()).hexdigest()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("command", choices=["join"])
+    parser.add_argument("parts", type=Path, nargs="+")
+    parser.add_argument("--config", type=Path, required=True)
+    parser.add_argument("--tokenizer", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args()
+    print("model.safetensors sha256", join(args.parts, args.config, args.tokenizer, args.out))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""Texts for the generator: paragraphs from Debian documentation, cleaned to the character set, split by source.
+
+Training text comes from fortunes, manual pages, the Debian reference and word lists. Held-out text comes from another
+book altogether (the Debian handbook), so that no sentence of it was ever trained on.
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+import re
+from collections.abc import Iterable, Iterator
+from html import unescape
+from pathlib import Path
+
+from training.charset import CHARSET, LANGUAGES
+
+_LIMITS = {"en": 1_800_000, "it": 1_300_000, "de": 1_300_000, "es": 1_200_000, "pt": 1_000_000, "fr": 1_200_000}
+"""Characters of training text kept for each language."""
+
+_MANUAL_LIMIT = 700_000
+_TEST_LIMIT = 80_000
+_WORD_LISTS = ("american-english", "french", "italian", "ngerman", "portuguese", "spanish")
+_WORDS_EACH = 14_000
+_HANDBOOK = {"en": "en-US", "it": "it-IT", "de": "de-DE", "es": "es-ES", "pt": "pt-BR", "fr": "fr-FR"}
+_MANUALS = {"en": "", "it": "it", "de": "de", "es": "es", "pt": "pt_BR", "fr": "fr"}
+
+_PLAIN = str.maketrans(
+    {"\u00a0": " ", "\u2010": "-", "\u2011": "-", "\u2212": "-", "\u201a": "'", "\u2039": "'", "\u203a": "'", "´": "'",
+     "ˈ": "'", "\t": " "}
+)
+_ALLOWED = frozenset(CHARSET + " ")
+_ROFF_NAMES = {r"\-": "-", r"\(aq": "'", r"\(dq": '"', r"\(bu": "•", r"\(em": "—", r"\(en": "–", r"\e": "\\", r"\ ": " ",
+               r"\(co": "©"}
+
+
+def clean(text: str) -> str:
+    """One line of text in the character set: odd spaces and dashes folded, other characters dropped, long runs cut."""
+    text = re.sub(r"\s+", " ", text.translate(_PLAIN))
+    text = "".join(char for char in text if char in _ALLOWED)
+    text = re.sub(r"(.)\1{4,}", r"\1\1\1", text)
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def plain_manual(roff: str) -> str:
+    """Running text of a manual page: requests and escapes of the roff language removed."""
+    text = re.sub(r"^\.(B|I|BR|IR|RB|RI|BI|IB) (.*)$", r"\2", roff, flags=re.M)
+    text = re.sub(r"^[.'].*$", "\n", text, flags=re.M)
+    text = re.sub(r"\\f.|\\&|\\/|\\,|\\%|\\:", "", text)
+    for escape, char in _ROFF_NAMES.items():
+        text = text.replace(escape, char)
+    return re.sub(r"\\\(..|\\\*.|\\\[.*?\]|\\s[-+]?\d|\\", "", text)
+
+
+def _read(path: Path) -> str:
+    data = gzip.open(path).read() if path.suffix == ".gz" else path.read_bytes()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _paragraphs(text: str, shortest: int) -> Iterator[str]:
+    """Cleaned paragraphs that look like prose (no drawn tables or rules)."""
+    for part in re.split(r"\n%\n|\n\s*\n", text):
+        part = clean(part)
+        if len(part) >= shortest and part.count("|") < 3 and "---" not in part:
+            yield part
+
+
+def _fortunes(share: Path, language: str) -> Iterator[Path]:
+    folder = share / "games" / "fortunes"
+    if language in ("it", "de", "es"):
+        files: Iterable[Path] = (folder / language).rglob("*")
+    elif language == "pt":
+        files = folder.glob("brasil")
+    elif language == "en":
+        files = (p for p in folder.glob("*") if p.name != "brasil")
+    else:
+        files = ()
+    return (p for p in sorted(files) if p.is_file() and not p.is_symlink() and p.suffix not in (".dat", ".u8"))
+
+
+def _training(share: Path, language: str, rng: random.Random) -> list[str]:
+    found: list[str] = []
+    for path in _fortunes(share, language):
+        found += _paragraphs(_read(path), 20)
+    for path in sorted((share / "debian-reference").glob(f"debian-reference.{language}.txt.gz")):
+        found += _paragraphs(_read(path), 20)
+    manuals = sorted(p for p in (share / "man" / _MANUALS[language]).glob("man*/*.gz") if not p.is_symlink())
+    rng.shuffle(manuals)
+    taken = 0
+    for path in manuals:
+        for part in _paragraphs(plain_manual(_read(path)), 40):
+            found.append(part)
+            taken += len(part)
+        if taken > _MANUAL_LIMIT:
+            break
+    return found
+
+
+def _held_out(share: Path, language: str) -> list[str]:
+    found: list[str] = []
+    for path in sorted((share / "doc" / "debian-handbook" / "html" / _HANDBOOK[language]).glob("*.html")):
+        for body in re.findall(r'<div class="para">(.*?)</div>|<p[^>]*>(.*?)</p>', _read(path), flags=re.S):
+            part = clean(unescape(re.sub(r"<[^>]+>", "", "".join(body))))
+            if len(part) >= 60:
+                found.append(part)
+    return found
+
+
+def _write(path: Path, parts: Iterable[str], limit: int) -> int:
+    kept, size = [], 0
+    for part in parts:
+        if size > limit:
+            break
+        kept.append(part)
+        size += len(part)
+    path.write_text("\n".join(kept) + "\n", encoding="utf-8")
+    return size
+
+
+def build(root: Path, out: Path, seed: int = 1) -> dict[str, int]:
+    """Write `out/text/{train,test}.LANGUAGE.txt` and `words.{train,test}.txt`; answers characters by file name."""
+    share, folder = root / "usr" / "share", out / "text"
+    folder.mkdir(parents=True, exist_ok=True)
+    sizes: dict[str, int] = {}
+    test_words: set[str] = set()
+    for language in LANGUAGES:
+        rng = random.Random(f"{seed}-{language}")
+        train = list(dict.fromkeys(_training(share, language, rng)))
+        test = list(dict.fromkeys(_held_out(share, language)))
+        if not train or not test:
+            raise SystemExit(f"no {'training' if not train else 'held-out'} text for '{language}' under {root}; "
+                             "download the packages first")
+        rng.shuffle(train)
+        rng.shuffle(test)
+        test_words |= {w.strip(".,;:!?()\"'«»") for part in test[: len(test) // 2] for w in part.split()}
+        sizes[f"train.{language}"] = _write(folder / f"train.{language}.txt", train, _LIMITS[language])
+        sizes[f"test.{language}"] = _write(folder / f"test.{language}.txt", test, _TEST_LIMIT)
+    words: list[str] = []
+    rng = random.Random(seed)
+    for name in _WORD_LISTS:
+        listed = sorted({w for w in map(clean, _read(share / "dict" / name).split()) if 2 < len(w) < 16})
+        rng.shuffle(listed)
+        words += listed[:_WORDS_EACH]
+    rng.shuffle(words)
+    (folder / "words.train.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
+    held = sorted(w for w in test_words if 2 < len(w) < 16)
+    rng.shuffle(held)
+    (folder / "words.test.txt").write_text("\n".join(held[:4000]) + "\n", encoding="utf-8")
+    return sizes
