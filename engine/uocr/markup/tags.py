@@ -1,0 +1,91 @@
+"""The inside of a tag: its label and its boxes.
+
+Accepts more than the model should write (floats, negative numbers, swapped corners, numbers beyond the
+page, a list of boxes where one is due) and says what it changed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from uocr.document import BOX_SCALE, Box
+
+DEFAULT_LABEL = "text"
+"""Label of a block whose tag names none, and of text outside every tag."""
+
+_LABEL_LIMIT = 64
+"""Characters in a label of the det form; anything longer is content whose tag went wrong."""
+
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_WORD = re.compile(r"\w")
+
+
+@dataclass(slots=True)
+class Tag:
+    """A tag that was understood; `numbers` are the coordinates' places in the body, (start, end) characters.
+    A tag that was understood; `numbers` are the coordinates' places in the body, (start, end) characters."""
+
+    label: str
+    boxes: tuple[Box, ...]
+    numbers: list[tuple[int, int]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def read_tag(body: str, ref_label: str | None = None) -> Tag | None:
+    """Understand what stands between `<|det|>` and `<|/det|>`; None when it is no tag at all.
+
+    `ref_label` is the label of the ref form; without it the label stands before the first bracket of `body`.
+    A body without brackets, or with words where none belong, is not a tag: the caller keeps it as text.
+    """
+    groups = list(_BRACKETS.finditer(body))
+    if not groups:
+        return None
+    label_end = 0 if ref_label is not None else body.index("[")
+    label = " ".join((body[:label_end] if ref_label is None else ref_label).split())
+    if ref_label is None and len(label) > _LABEL_LIMIT:
+        return None
+    if _WORD.search(_BRACKETS.sub("", body[label_end:])):
+        return None
+
+    tag = Tag(label or DEFAULT_LABEL, ())
+    if not label:
+        tag.problems.append(f"the tag {shorten(body)} has no label; taken as {DEFAULT_LABEL}")
+    boxes = []
+    for group in groups:
+        box = _read_box(group.group(1), tag.problems)
+        if box is not None:
+            boxes.append(box)
+            tag.numbers.extend((group.start(1) + m.start(), group.start(1) + m.end())
+                               for m in _NUMBER.finditer(group.group(1)))
+    tag.boxes = tuple(boxes)
+    return tag
+
+
+def _read_box(inside: str, problems: list[str]) -> Box | None:
+    """Four numbers into a box with its corners in order, on the page; changes are told in `problems`."""
+    shown = shorten(f"[{inside}]")
+    parts = [part.strip() for part in inside.split(",")]
+    if not all(_NUMBER.fullmatch(part) for part in parts):
+        problems.append(f"the box {shown} is not made of numbers; the block has none")
+        return None
+    if len(parts) != 4:
+        problems.append(f"the box {shown} has {len(parts)} numbers instead of 4; the block has none")
+        return None
+    values = [float(part) for part in parts]
+    if any(value < 0 or value > BOX_SCALE for value in values):
+        problems.append(f"the box {shown} goes beyond 0..{BOX_SCALE}; cut at the edge of the page")
+    x1, y1, x2, y2 = (round(min(max(value, 0.0), float(BOX_SCALE))) for value in values)
+    if x1 > x2 or y1 > y2:
+        problems.append(f"the box {shown} has its corners swapped; put in order")
+    box = Box(min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2))
+    if box.x1 == box.x2 or box.y1 == box.y2:
+        problems.append(f"the box {shown} is empty")
+    return box
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """`text` for a message: on one line, its middle left out when long."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else f"{flat[: limit - 15]} ... {flat[-10:]}"
