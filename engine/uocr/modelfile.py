@@ -1,8 +1,8 @@
 """Reader of ``.uocr`` model files: header, sections, config, front end, tensors.
 
 Source: docs/model-format.md. ``ModelFile.open`` makes every check of "Reading it safely" before it touches a
-payload; ``verify`` checks the payload hashes. Numbers come out as numpy arrays for tests and tools; the engine
-reads the file itself.
+payload; ``verify`` checks the payload hashes. Numbers come out as numpy arrays for tests and tools; the
+engine reads the file itself.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def dequantise_q8(codes: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 
 def dequantise_q4(packed: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Half-split nibbles uint8 ``[..., cols/2]`` and scales f16 ``[..., cols/64]`` to float32 ``[..., cols]``."""
+    """Half-split nibbles uint8 ``[..., cols/2]``, scales f16 ``[..., cols/64]`` to float32 [..., cols]."""
     pairs = packed.reshape(*scales.shape, GROUP // 2)
     codes = np.concatenate([pairs & 15, pairs >> 4], axis=-1).astype(np.float32) - 8
     values = codes * scales.astype(np.float32)[..., None]
@@ -120,9 +120,10 @@ class ModelFile:
         path = Path(path)
         try:
             with path.open("rb") as file:
-                if os.fstat(file.fileno()).st_size < HEADER.size:
-                    raise ModelFileError(f"{path} is no model file: it has only "
-                                         f"{os.fstat(file.fileno()).st_size} bytes; convert or pull it again.")
+                size = os.fstat(file.fileno()).st_size
+                if size < HEADER.size:
+                    raise ModelFileError(f"{path} is no model file: it has only {size} bytes; convert or "
+                                         f"pull the model again.")
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise ModelFileError(f"{path} cannot be opened: {error.strerror}.") from error
@@ -153,7 +154,7 @@ class ModelFile:
         return sum(t.size + t.scale_size for t in self.tensors.values())
 
     def codes(self, name: str) -> np.ndarray:
-        """The stored numbers as they lie: float32, float16, int8 ``[..., cols]`` or uint8 ``[..., cols/2]``."""
+        """The stored numbers as they lie: float32, float16, int8 ``[..., cols]``, uint8 ``[..., cols/2]``."""
         info = self.tensors[name]
         kind = {"f32": "<f4", "f16": "<f2", "q8": "i1", "q4": "u1"}[info.dtype]
         shape = info.shape if info.dtype != "q4" else (*info.shape[:-1], info.shape[-1] // 2)
@@ -197,9 +198,8 @@ class ModelFile:
                         if progress:
                             progress(done, total)
                 if digest.digest() != info.sha256:
-                    raise ModelFileError(f"{self.path}: tensor {info.name} does not have the SHA-256 that the file "
-                                         f"states, {info.sha256.hex()[:16]}…; the file is damaged, convert or pull "
-                                         f"it again.")
+                    raise ModelFileError(f"{self.path} is damaged: tensor {info.name} does not have its "
+                                         f"SHA-256 {info.sha256.hex()[:16]}…; convert or pull it again.")
 
 
 class _Check:
@@ -229,7 +229,8 @@ class _Check:
         tensors = self.directory(directory_at, sections)
         if hashlib.sha256(b"".join(t.sha256 for t in tensors.values())).digest() != model_id:
             raise self.refuse("the model id is not the hash of the tensor hashes")
-        return ModelFile(self.path, self.data, profile, model_id, sections, config, front_end, provenance, tensors)
+        return ModelFile(self.path, self.data, profile, model_id, sections, config, front_end, provenance,
+                         tensors)
 
     def header(self) -> tuple[str, bytes, int, bytes]:
         (magic, version, header_bytes, file_bytes, count, profile, table_at, reserved, table_hash, model_id,
@@ -256,8 +257,8 @@ class _Check:
     def foreign(self, magic: bytes) -> str:
         if magic[:4] == MAGIC[:4]:
             if struct.unpack("<I", magic[4:])[0] == 1:
-                return (f"{self.path} is a .uocr file of another engine (its container version 1); convert the "
-                        f"original checkpoint instead.")
+                return (f"{self.path} is a .uocr file of another engine, its container version 1; convert "
+                        f"the original checkpoint instead.")
             return f"{self.path} went through a text-mode transfer or is damaged: its magic is {magic.hex()}."
         if magic[:4] == b"GGUF":
             return f"{self.path} is a GGUF file, not a .uocr file; convert the original checkpoint instead."
@@ -274,7 +275,8 @@ class _Check:
         for index, (kind, group, offset, size, reserved, digest) in enumerate(SECTION.iter_unpack(table)):
             wanted = METADATA_KINDS[index] if index < len(METADATA_KINDS) else PAYLOAD
             if kind != wanted or reserved or (kind != PAYLOAD and group):
-                raise self.refuse(f"section {index} has kind {kind} instead of {wanted}, or reserved bits set")
+                raise self.refuse(f"section {index} has kind {kind}, group {group}, reserved {reserved}; its "
+                                  f"kind should be {wanted}")
             if offset % ALIGNMENT or offset < end or offset + size > len(self.data):
                 raise self.refuse(f"section {index} at {offset} with {size} bytes does not lie in the file")
             sections.append(Section(kind, group, offset, size, digest))
@@ -309,7 +311,7 @@ class _Check:
         for values in ENTRY.iter_unpack(raw[DIRECTORY_HEAD.size:names_at]):
             name = names[values[0]:values[0] + values[1]]
             if not 1 <= values[1] <= 255 or values[0] + values[1] > names_bytes:
-                raise self.refuse(f"a tensor name of {values[1]} bytes at {values[0]} does not lie in the directory")
+                raise self.refuse(f"a tensor name of {values[1]} bytes at {values[0]} leaves the directory")
             if name <= last:
                 raise self.refuse(f"tensor names are not unique and sorted at {name!r}")
             last = name
@@ -326,7 +328,8 @@ class _Check:
             raise self.refuse(f"the tensor name {raw_name!r} is not UTF-8") from error
         dims = (d0, d1, d2, d3)
         if dtype >= len(DTYPES) or layout or not 1 <= rank <= 4 or reason >= len(REASONS) or reserved:
-            raise self.refuse(f"tensor {name} has dtype {dtype}, layout {layout}, rank {rank}, reason {reason}")
+            raise self.refuse(f"tensor {name} has dtype {dtype}, layout {layout}, rank {rank}, reason "
+                              f"{reason} and {reserved} in a reserved place")
         shape = dims[:rank]
         if min(shape) < 1 or any(d != 1 for d in dims[rank:]):
             raise self.refuse(f"tensor {name} has the shape {dims} with rank {rank}")
@@ -346,4 +349,5 @@ class _Check:
                 raise self.refuse(f"tensor {name} at {start} with {length} bytes leaves its section {index}")
         if not scale_size and scale_offset:
             raise self.refuse(f"tensor {name} has a scale offset and no scales")
-        return TensorInfo(name, DTYPES[dtype], shape, reason, offset, size, scale_offset, scale_size, index, digest)
+        return TensorInfo(name, DTYPES[dtype], shape, reason, offset, size, scale_offset, scale_size, index,
+                          digest)

@@ -1,4 +1,4 @@
-"""``python -m uocr.convert SRC DST --profile q8``: convert a checkpoint folder without the full command line."""
+"""``python -m uocr.convert SRC DST --profile q8``: convert a checkpoint folder from a shell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from uocr.modelfile import PROFILES
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m uocr.convert", description="Checkpoint folder to .uocr file.")
+    parser = argparse.ArgumentParser(prog="python -m uocr.convert",
+                                     description="Checkpoint folder to .uocr file.")
     parser.add_argument("src", type=Path, help="folder with config.json and *.safetensors")
     parser.add_argument("dst", type=Path, help="model file to write")
     parser.add_argument("--profile", choices=PROFILES, default="q8")
@@ -30,12 +31,15 @@ def main() -> int:
 def print_report(report: Report) -> None:
     """The report in plain lines."""
     types = ", ".join(f"{count} {dtype}" for dtype, count in sorted(report.dtypes.items()))
-    print(f"{report.file_bytes:,} bytes, model {report.model_id[:16]}, {report.source_tensors} source tensors ({types})")
+    print(f"{report.file_bytes:,} bytes, model {report.model_id[:16]}, {report.source_tensors} source "
+          f"tensors ({types})")
     for note in report.kept_f32:
         print(f"kept in f32: {note.tensor} ({note.overflow} values beyond f16, greatest {note.greatest:g})")
     if report.lossy:
-        fewer, zero = sum(n.subnormal for n in report.lossy), sum(n.flushed for n in report.lossy)
-        print(f"small values: in {len(report.lossy)} tensors f16 holds {fewer} with fewer bits and rounds {zero} to 0")
+        fewer = sum(note.subnormal for note in report.lossy)
+        zero = sum(note.flushed for note in report.lossy)
+        print(f"small values: in {len(report.lossy)} tensors f16 holds {fewer} with fewer bits and rounds "
+              f"{zero} to 0")
     for remark in report.remarks:
         print(f"config.json: {remark}")
 

@@ -3,7 +3,7 @@
 Reads tensors by rows with plain file reads, so that resident memory does not grow with the checkpoint. The
 safetensors header is parsed here because numpy has no BF16: those numbers are handed out as uint16.
 
-safetensors: u64 header length, that many bytes of JSON ``{name: {dtype, shape, data_offsets}}``, then the data.
+safetensors: u64 header length, that many bytes of JSON ``{name: {dtype, shape, data_offsets}}``, then data.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,7 @@ class Checkpoint:
         if not folder.is_dir():
             raise ConversionError(f"{folder} is no folder with a checkpoint (config.json and *.safetensors).")
         self.folder = folder
-        self._open_files: dict[Path, IO[bytes]] = {}
+        self._open_files: dict[Path, BufferedReader] = {}
         self.config: dict[str, Any] = self._json("config.json")
         tokenizer = folder / "tokenizer.json"
         self.tokenizer_json = tokenizer.read_bytes() if tokenizer.is_file() else b"{}"
@@ -99,7 +100,8 @@ class Checkpoint:
                     raise ConversionError(f"{self.folder / INDEX_NAME} names the file {name!r}, which is no "
                                           f".safetensors file of this folder.")
                 if not (self.folder / name).is_file():
-                    raise ConversionError(f"{self.folder / name} is missing; {INDEX_NAME} names it, download it again.")
+                    raise ConversionError(f"{self.folder / name} is missing; {INDEX_NAME} names it, download "
+                                          f"it again.")
             return [self.folder / name for name in names]
         files = sorted(self.folder.glob("*.safetensors"))
         if not files:
@@ -111,13 +113,13 @@ class Checkpoint:
             for name, place in self._json(INDEX_NAME)["weight_map"].items():
                 tensor = self.tensors.get(name)
                 if tensor is None or tensor.file.name != place:
-                    raise ConversionError(f"{self.folder / place} does not hold the tensor {name} that {INDEX_NAME} "
-                                          f"places there.")
+                    raise ConversionError(f"{self.folder / place} does not hold the tensor {name} that "
+                                          f"{INDEX_NAME} places there.")
 
     def rows(self, name: str, rows: int, channels_last: bool, block: int) -> Iterator[np.ndarray]:
         """The tensor as float32 blocks ``[up to n, elements / rows]`` of about ``block`` elements.
 
-        ``rows`` divides the elements. ``channels_last`` turns each row's ``[in, kh, kw]`` into ``[kh, kw, in]``.
+        ``rows`` divides the elements. ``channels_last`` turns a row's ``[in, kh, kw]`` into ``[kh, kw, in]``.
         """
         tensor = self.tensors[name]
         width = math.prod(tensor.shape) // rows
@@ -126,16 +128,19 @@ class Checkpoint:
         for first in range(0, rows, step):
             count = min(step, rows - first)
             raw = np.empty((count, width), NUMPY_TYPES[tensor.dtype])
-            file.seek(tensor.offset + first * width * tensor.itemsize)
-            if file.readinto(memoryview(raw).cast("B")) != raw.nbytes:
+            try:
+                file.seek(tensor.offset + first * width * tensor.itemsize)
+                got = file.readinto(raw.data.cast("B"))
+            except OSError as error:
+                raise ConversionError(f"{tensor.file} cannot be read: {error.strerror}.") from error
+            if got != raw.nbytes:
                 raise ConversionError(f"{tensor.file} became shorter while the tensor {name} was read.")
             values = to_float32(raw, tensor.dtype)
             if channels_last:
-                inner, height, breadth = tensor.shape[1:]
-                values = values.reshape(count, inner, height, breadth).transpose(0, 2, 3, 1).reshape(count, width)
+                values = values.reshape(count, *tensor.shape[1:]).transpose(0, 2, 3, 1).reshape(count, width)
             yield values
 
-    def _open(self, path: Path) -> IO[bytes]:
+    def _open(self, path: Path) -> BufferedReader:
         if path not in self._open_files:
             self._open_files[path] = path.open("rb")
         return self._open_files[path]
@@ -148,12 +153,13 @@ def read_header(path: Path) -> dict[str, SourceTensor]:
         start = file.read(8)
         header_bytes = int.from_bytes(start, "little")
         if len(start) < 8 or header_bytes > min(length - 8, _HEADER_MAX):
-            raise ConversionError(f"{path} has {length} bytes and is cut short or no safetensors file: its header "
-                                  f"should have {header_bytes}; download it again.")
+            raise ConversionError(f"{path} has {length} bytes and is cut short or no safetensors file: its "
+                                  f"header should have {header_bytes}; download it again.")
         try:
             header = json.loads(file.read(header_bytes))
         except (ValueError, RecursionError) as error:
-            raise ConversionError(f"{path} is no safetensors file: its header is not JSON ({error}).") from error
+            raise ConversionError(f"{path} is no safetensors file: its header is no JSON "
+                                  f"({error}).") from error
     if not isinstance(header, dict):
         raise ConversionError(f"{path} is no safetensors file: its header is not a JSON object.")
     data_at = 8 + header_bytes
@@ -168,25 +174,27 @@ def _source_tensor(path: Path, name: str, entry: Any, data_at: int, length: int)
     except (TypeError, KeyError, ValueError):
         sound = False
     if not sound:
-        raise ConversionError(f"{path}: the header entry of the tensor {name} is damaged; download the file again.")
+        raise ConversionError(f"{path}: the header entry of the tensor {name} is damaged; download it again.")
     if dtype not in NUMPY_TYPES:
-        raise ConversionError(f"{path}: the tensor {name} has the type {dtype}; BF16, F16 and F32 can be converted.")
+        raise ConversionError(f"{path}: the tensor {name} has the type {dtype}; BF16, F16 and F32 can be "
+                              f"converted.")
     tensor = SourceTensor(path, dtype, shape, data_at + begin)
     if end - begin != tensor.size:
-        raise ConversionError(f"{path}: the tensor {name} of shape {list(shape)} has {end - begin} bytes, needs "
-                              f"{tensor.size}.")
+        raise ConversionError(f"{path}: the tensor {name} of shape {list(shape)} has {end - begin} bytes, "
+                              f"needs {tensor.size}.")
     if data_at + end > length:
-        raise ConversionError(f"{path} has {length} bytes, but the tensor {name} ends at {data_at + end}; it is cut "
-                              f"short, download it again.")
+        raise ConversionError(f"{path} has {length} bytes, but the tensor {name} ends at {data_at + end}; it "
+                              f"is cut short, download it again.")
     return tensor
 
 
-def file_sha256(path: Path, advance: Callable[[int], None]) -> str:
+def file_sha256(path: Path, advance: Callable[[int], None] | None = None) -> str:
     """SHA-256 of a whole file in hex; ``advance`` is told the bytes of each chunk."""
     digest = hashlib.sha256()
     buffer = memoryview(bytearray(_CHUNK))
     with path.open("rb", buffering=0) as file:
         while count := file.readinto(buffer):
             digest.update(buffer[:count])
-            advance(count)
+            if advance:
+                advance(count)
     return digest.hexdigest()

@@ -88,7 +88,8 @@ SOURCES: dict[str, tuple[tuple[str, ...], Any | Callable[[Values], Any]]] = {
     "projector_input": (("projector_config.input_dim",), lambda v: v["sam_net3"] + v["clip_width"]),
 }
 _HELPERS = ("sam_mlp_ratio", "sam_image", "sam_downsample", "sam_global", "clip_image", "clip_patch")
-_LISTS = {"sam_downsample": 2, "sam_global": None}  # fields that are lists, with their length if it is fixed
+# fields that are lists: their length if it is fixed, and what every item must be below
+_LISTS: dict[str, tuple[int | None, int]] = {"sam_downsample": (2, 1 << 20), "sam_global": (None, 64)}
 _INTEGERS_MAX = 2**32 - 1
 
 # Variants of the architecture family that the engine does not have: key paths, values that are fine, why not.
@@ -107,7 +108,7 @@ UNSUPPORTED: tuple[tuple[tuple[str, ...], tuple[Any, ...], str], ...] = (
     (("projector_config.projector_type",), ("linear",), "another projector"),
     ((_SAM[1] + "hidden_act",), ("gelu",), "another SAM activation"),
     ((_CLIP[1] + "hidden_act",), ("quick_gelu",), "another CLIP activation"),
-    ((_SAM[1] + "use_abs_pos", _SAM[1] + "use_rel_pos", _SAM[1] + "qkv_bias"), (True,), "another SAM variant"),
+    ((_SAM[1] + "use_abs_pos", _SAM[1] + "use_rel_pos", _SAM[1] + "qkv_bias"), (True,), "another SAM"),
 )
 
 
@@ -124,7 +125,7 @@ def dialect_of(raw: Mapping[str, Any]) -> str:
     """Name of the dialect, by the key only that dialect has."""
     if "golden_extra" in raw:
         return "golden_extra"
-    if isinstance(_look_up(raw, "text_config"), Mapping) or _look_up(raw, "vision_config.sam_config") is not None:
+    if any(_look_up(raw, key) is not None for key in ("text_config", "vision_config.sam_config")):
         return "transformers"
     if _look_up(raw, "vision_config.width.sam_vit_b.out_chans") is not None:
         return "built-in"
@@ -132,9 +133,10 @@ def dialect_of(raw: Mapping[str, Any]) -> str:
 
 
 def read_config(raw: Mapping[str, Any], usable_vocab: int | None = None) -> Reading:
-    """Take a parsed config.json apart; ``usable_vocab`` is the tokenizer's highest id plus one, None without one.
+    """Take a parsed config.json apart.
 
-    Raises ConversionError for a missing key, a wrong type, an unsupported variant or a value out of range.
+    ``usable_vocab`` is the tokenizer's highest id plus one, None without a tokenizer. Raises ConversionError
+    for a missing key, a wrong type, an unsupported variant or a value out of range.
     """
     _refuse_variants(raw)
     values: Values = {}
@@ -177,11 +179,10 @@ def _look_up(raw: Mapping[str, Any], path: str) -> Any:
 def _typed(name: str, path: str, value: Any) -> Any:
     """The value in the type of its field, or a ConversionError that names the key."""
     if name in _LISTS:
-        length = _LISTS[name]
-        sound = (isinstance(value, (list, tuple)) and (length is None or len(value) == length)
-                 and all(type(i) is int and 0 <= i < (64 if name == "sam_global" else 1 << 20) for i in value))
-        if sound:
-            return list(value)
+        length, limit = _LISTS[name]
+        if (isinstance(value, list) and length in (None, len(value))
+                and all(type(i) is int and 0 <= i < limit for i in value)):
+            return value
     elif name == "norm_topk_prob":
         if isinstance(value, bool):
             return value
@@ -206,8 +207,9 @@ def _dense_layers(raw: Mapping[str, Any], layers: int) -> int:
     kinds = _look_up(raw, "text_config.mlp_layer_types")
     dense = kinds.count("dense") if isinstance(kinds, list) else -1
     if not isinstance(kinds, list) or kinds != ["dense"] * dense + ["sparse"] * (layers - dense):
-        raise ConversionError("config.json: text_config.mlp_layer_types is not a run of dense layers followed by "
-                              f"sparse ones, {layers} in all.")
+        raise ConversionError("config.json: text_config.mlp_layer_types is not a run of dense layers "
+                              "followed "
+                              f"by sparse ones, {layers} in all.")
     return dense
 
 
@@ -215,5 +217,5 @@ def _equal_heads(raw: Mapping[str, Any], heads: int) -> None:
     for path in _text("num_key_value_heads"):
         value = _look_up(raw, path)
         if value is not None and value != heads:
-            raise ConversionError(f"config.json: {path} is {value}, {heads} attention heads need as many; grouped "
-                                  "key and value heads are not supported.")
+            raise ConversionError(f"config.json: {path} is {value}, {heads} attention heads need as many; "
+                                  "grouped key and value heads are not supported.")

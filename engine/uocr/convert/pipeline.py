@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,13 +16,12 @@ from uocr.convert.dialects import read_config
 from uocr.convert.policy import RANGE, Choice, choose
 from uocr.convert.quantize import Range, encode, fits
 from uocr.convert.tensors import SEPARATOR_SPELLINGS, TensorSpec, stored_tensors, unused_tensors
-from uocr.convert.writer import ModelWriter
-from uocr.errors import ConversionError, OutputFailed
+from uocr.convert.writer import Encoded, Metadata, ModelWriter, check_space
+from uocr.errors import ConversionError
 from uocr.modelconfig import ModelConfig
 from uocr.modelfile import PROFILES, Progress, payload_bytes
 
 CONVERTER_VERSION = 1  # of the bytes it writes: raised when the same checkpoint gives another file
-SPACE_MARGIN = 64 << 20  # bytes left free on the disk, padding and metadata included
 BLOCK = 1 << 20  # elements that are in memory at a time, in about six copies
 
 
@@ -58,9 +56,10 @@ def convert_checkpoint(src: Path, dst: Path, profile: str, *, progress: Progress
                        origin: str | None = None) -> Report:
     """Convert the checkpoint folder ``src`` to the model file ``dst``.
 
-    ``profile`` is f32, f16, q8 or q4. ``progress`` hears bytes done and bytes in total. ``front_end`` replaces
-    top-level front-end settings; ``origin`` (a name and revision) goes into the provenance. Equal inputs give equal
-    bytes. Raises ConversionError, OutputExists or OutputFailed; ``dst`` is then as it was.
+    ``profile`` is f32, f16, q8 or q4. ``progress`` hears bytes done and bytes in total; what it raises ends
+    the conversion. ``front_end`` replaces top-level front-end settings; ``origin`` (a name and revision) goes
+    into the provenance. Equal inputs give equal bytes. Raises ConversionError, OutputExists or OutputFailed;
+    ``dst`` is then as it was.
     """
     if profile not in PROFILES:
         raise ConversionError(f"the profile {profile!r} is unknown; choose one of {', '.join(PROFILES)}.")
@@ -68,130 +67,124 @@ def convert_checkpoint(src: Path, dst: Path, profile: str, *, progress: Progress
     with Checkpoint(src) as checkpoint:
         reading = read_config(checkpoint.config, front.usable_vocab(checkpoint.tokenizer_json))
         specs = stored_tensors(reading.config)
-        sources = check_tensors(checkpoint, reading.config, specs)
-        choices = {spec.name: choose(spec.name, spec.shape, profile) for spec in specs}
-        planned = planned_bytes(specs, choices)
+        names = check_tensors(checkpoint, reading.config, specs)
+        choices = [choose(spec.name, spec.shape, profile) for spec in specs]
+        planned = sum(sum(payload_bytes(choice.dtype, spec.shape))
+                      for spec, choice in zip(specs, choices, strict=True))
         check_space(dst, planned)
         report = Report(profile, reading.dialect, len(checkpoint.tensors), remarks=reading.remarks)
-        source_bytes = sum(checkpoint.tensors[name].size for name in sources.values())
-        file_total = sum(file.stat().st_size for file in checkpoint.files)
-        meter = _Meter(progress, file_total + source_bytes + planned)
-        provenance = _provenance(checkpoint, reading.dialect, profile, origin, meter)
-        settings = front.json_bytes(front.settings_for(reading.dialect, front_end))
-        with ModelWriter(dst, specs, profile, reading.config, settings, checkpoint.tokenizer_json, provenance,
-                         overwrite) as writer:
-            for spec in specs:
-                choice = _settle(checkpoint, spec, sources, choices[spec.name], report)
-                report.dtypes[choice.dtype] = report.dtypes.get(choice.dtype, 0) + 1
-                writer.tensor(spec, choice.dtype, choice.reason,
-                              _encoded(checkpoint, spec, sources, choice.dtype, meter))
-            written = writer.finish(
-                lambda done, total: meter.at(file_total + source_bytes + done, file_total + source_bytes + total))
-        report.file_bytes, report.model_id = written
+        source = _Source(checkpoint, names, _Meter(progress))
+        source.meter.expect(source.file_bytes + source.tensor_bytes + planned)
+        provenance = source.provenance(reading.dialect, profile, origin)
+        settings = front.settings_for(reading.dialect, front_end)
+        metadata = Metadata(profile, reading.config, front.json_bytes(settings), checkpoint.tokenizer_json,
+                            front.json_bytes(provenance))
+        with ModelWriter(dst, specs, metadata, overwrite) as writer:
+            for spec, choice in zip(specs, choices, strict=True):
+                final = source.settle(spec, choice, report)
+                report.dtypes[final.dtype] = report.dtypes.get(final.dtype, 0) + 1
+                writer.tensor(spec, final.dtype, final.reason, source.encoded(spec, final.dtype))
+            report.file_bytes, report.model_id = writer.finish(source.meter.last_stage())
     return report
 
 
 def check_tensors(checkpoint: Checkpoint, config: ModelConfig, specs: list[TensorSpec]) -> dict[str, str]:
-    """Compare the checkpoint's tensors with what ``config`` needs: expected name to the name in the checkpoint."""
+    """Compare the checkpoint's tensors with what ``config`` needs; published names to those found."""
     wanted = {source: spec.source_shape for spec in specs for source in spec.sources}
     names = {source: source for source in wanted}
     spellings = [name for name in SEPARATOR_SPELLINGS if name in checkpoint.tensors]
     if len(spellings) == 2:
         raise ConversionError(f"{checkpoint.folder}: the checkpoint holds both {' and '.join(spellings)}.")
     names[SEPARATOR_SPELLINGS[0]] = (spellings or SEPARATOR_SPELLINGS)[0]
-    optional = {unused.source: unused.source_shape for unused in unused_tensors(config)}
     for source, shape in wanted.items():
-        found = checkpoint.tensors.get(names[source])
-        if found is None:
-            raise ConversionError(f"{checkpoint.folder}: the tensor {source} of shape {list(shape)} is missing.")
-        if found.shape != shape:
-            raise ConversionError(f"{found.file}: the tensor {names[source]} has the shape {list(found.shape)}, "
-                                  f"config.json asks for {list(shape)}.")
+        if names[source] not in checkpoint.tensors:
+            raise ConversionError(f"{checkpoint.folder}: the tensor {source} of shape {list(shape)} is "
+                                  f"missing.")
+    optional = {unused.source: unused.source_shape for unused in unused_tensors(config)}
+    allowed = {names[source]: shape for source, shape in wanted.items()} | optional
     for name, found in checkpoint.tensors.items():
-        if name in optional and found.shape != optional[name]:
+        if name not in allowed:
+            count = len(set(checkpoint.tensors) - set(allowed))
+            raise ConversionError(f"{found.file}: the tensor {name} of shape {list(found.shape)} has no "
+                                  f"place in this network ({count} such tensors).")
+        if found.shape != allowed[name]:
             raise ConversionError(f"{found.file}: the tensor {name} has the shape {list(found.shape)}, "
-                                  f"config.json asks for {list(optional[name])}.")
-    extra = sorted(set(checkpoint.tensors) - set(names.values()) - set(optional))
-    if extra:
-        first = checkpoint.tensors[extra[0]]
-        raise ConversionError(f"{first.file}: the tensor {extra[0]} of shape {list(first.shape)} has no place in this "
-                              f"network ({len(extra)} such tensors).")
+                                  f"config.json asks for {list(allowed[name])}.")
     return names
 
 
-def planned_bytes(specs: list[TensorSpec], choices: Mapping[str, Choice]) -> int:
-    """Bytes of all payloads before any value is seen."""
-    return sum(sum(payload_bytes(choices[spec.name].dtype, spec.shape)) for spec in specs)
-
-
-def check_space(target: Path, payload: int) -> None:
-    """Refuse before the start if the disk of ``target`` cannot take the file; ``payload`` in bytes."""
-    try:
-        free = shutil.disk_usage(target.parent).free
-    except OSError as error:
-        raise OutputFailed(f"{target.parent} cannot be written: {error.strerror}.") from error
-    needed = payload + SPACE_MARGIN
-    if free < needed:
-        raise OutputFailed(f"{target} needs {needed / 1e6:,.0f} MB, the disk has {free / 1e6:,.0f} MB free; make room "
-                           f"and try again.")
-
-
 class _Meter:
-    """Adds up the bytes of hashing, converting and verifying for one progress callback."""
+    """Adds up the bytes of hashing, converting and reading back for one progress callback."""
 
-    def __init__(self, progress: Progress | None, total: int) -> None:
+    def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
-        self._total = total
+        self._total = 0
         self._done = 0
 
+    def expect(self, total: int) -> None:
+        self._total = total
+
     def advance(self, count: int) -> None:
-        self.at(self._done + count, self._total)
-
-    def at(self, done: int, total: int) -> None:
-        self._done, self._total = done, total
+        self._done += count
         if self._progress:
-            self._progress(min(done, total), total)
+            self._progress(min(self._done, self._total), self._total)
+
+    def last_stage(self) -> Progress:
+        """A progress callback for reading back; its own total corrects the one expected."""
+        base = self._done
+
+        def progress(done: int, total: int) -> None:
+            self._total = base + total
+            self.advance(base + done - self._done)
+
+        return progress
 
 
-def _provenance(checkpoint: Checkpoint, dialect: str, profile: str, origin: str | None, meter: _Meter) -> bytes:
-    files = {file.name: {"bytes": file.stat().st_size, "sha256": file_sha256(file, meter.advance)}
-             for file in checkpoint.files}
-    for name in ("config.json", "tokenizer.json"):
-        path = checkpoint.folder / name
-        if path.is_file():
-            files[name] = {"bytes": path.stat().st_size, "sha256": file_sha256(path, lambda _count: None)}
-    record: dict[str, Any] = {"converter": CONVERTER_VERSION, "dialect": dialect, "files": files, "profile": profile,
-                              "source_tensors": len(checkpoint.tensors)}
-    return front.json_bytes(record | ({"origin": origin} if origin else {}))
+class _Source:
+    """The values of a validated checkpoint; ``names`` maps published names to those in the checkpoint."""
 
+    def __init__(self, checkpoint: Checkpoint, names: Mapping[str, str], meter: _Meter) -> None:
+        self.checkpoint = checkpoint
+        self.names = names
+        self.meter = meter
+        self.tensor_bytes = sum(checkpoint.tensors[name].size for name in names.values())
+        self.file_bytes = sum(file.stat().st_size for file in checkpoint.files)
 
-def _blocks(checkpoint: Checkpoint, spec: TensorSpec, sources: Mapping[str, str]) -> Iterator[np.ndarray]:
-    for source in spec.sources:
-        yield from checkpoint.rows(sources[source], spec.source_rows, spec.channels_last, BLOCK)
+    def provenance(self, dialect: str, profile: str, origin: str | None) -> dict[str, Any]:
+        """Where the file comes from: every source file with its size and SHA-256."""
+        folder = self.checkpoint.folder
+        texts = [folder / name for name in ("config.json", "tokenizer.json") if (folder / name).is_file()]
+        files = {file.name: {"bytes": file.stat().st_size, "sha256": file_sha256(file, self.meter.advance)}
+                 for file in self.checkpoint.files}
+        files |= {file.name: {"bytes": file.stat().st_size, "sha256": file_sha256(file)} for file in texts}
+        record = {"converter": CONVERTER_VERSION, "dialect": dialect, "files": files, "profile": profile,
+                  "source_tensors": len(self.checkpoint.tensors)}
+        return record | ({"origin": origin} if origin else {})
 
+    def blocks(self, spec: TensorSpec) -> Iterator[np.ndarray]:
+        """Float32 blocks of rows, all sources one after the other."""
+        for source in spec.sources:
+            yield from self.checkpoint.rows(self.names[source], spec.source_rows, spec.channels_last, BLOCK)
 
-def _settle(checkpoint: Checkpoint, spec: TensorSpec, sources: Mapping[str, str], choice: Choice,
-            report: Report) -> Choice:
-    """The final type of a tensor, once all its values were seen; notes in ``report`` what f16 loses."""
-    seen = Range()
-    for block in _blocks(checkpoint, spec, sources):
-        seen.add(block, counted=choice.dtype == "f16")
-        if math.isnan(seen.greatest):
-            raise ConversionError(f"{checkpoint.folder}: the tensor {spec.name} holds an infinite value or NaN; the "
-                                  f"checkpoint is damaged.")
-    note = RangeNote(spec.name, seen.overflow, seen.subnormal, seen.flushed, seen.greatest)
-    if not fits(seen.greatest, choice.dtype):
-        report.kept_f32.append(note)
-        return Choice("f32", RANGE)
-    if seen.subnormal or seen.flushed:
-        report.lossy.append(note)
-    return choice
+    def settle(self, spec: TensorSpec, choice: Choice, report: Report) -> Choice:
+        """The final type of a tensor, once all its values were seen; ``report`` notes what f16 loses."""
+        seen = Range()
+        for block in self.blocks(spec):
+            seen.add(block, counted=choice.dtype == "f16")
+            if math.isnan(seen.greatest):
+                raise ConversionError(f"{self.checkpoint.folder}: the tensor {spec.name} holds an infinite "
+                                      f"value or NaN; the checkpoint is damaged, download it again.")
+        note = RangeNote(spec.name, seen.overflow, seen.subnormal, seen.flushed, seen.greatest)
+        if not fits(seen.greatest, choice.dtype):
+            report.kept_f32.append(note)
+            return Choice("f32", RANGE)
+        if seen.subnormal or seen.flushed:
+            report.lossy.append(note)
+        return choice
 
-
-def _encoded(checkpoint: Checkpoint, spec: TensorSpec, sources: Mapping[str, str], dtype: str,
-             meter: _Meter) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-    for source in spec.sources:
-        tensor = checkpoint.tensors[sources[source]]
-        for block in checkpoint.rows(sources[source], spec.source_rows, spec.channels_last, BLOCK):
+    def encoded(self, spec: TensorSpec, dtype: str) -> Iterator[Encoded]:
+        """Stored codes and scales, block by block; tells the meter the source bytes used up."""
+        itemsize = self.checkpoint.tensors[self.names[spec.sources[0]]].itemsize
+        for block in self.blocks(spec):
             yield encode(block, dtype)
-            meter.advance(block.size * tensor.itemsize)
+            self.meter.advance(block.size * itemsize)

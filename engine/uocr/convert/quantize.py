@@ -54,7 +54,7 @@ def fits(greatest: float, dtype: str) -> bool:
 
 
 def encode(block: np.ndarray, dtype: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Float32 rows ``[rows, cols]`` to stored codes and f16 scales ``[rows, cols/64]`` (None without scales)."""
+    """Float32 rows ``[rows, cols]`` to stored codes and, if it has them, f16 scales ``[rows, cols/64]``."""
     if dtype == "f32":
         return np.ascontiguousarray(block, "<f4"), None
     if dtype == "f16":
@@ -73,7 +73,7 @@ def quantise_q8(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def quantise_q4(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Half-split nibbles uint8 ``[rows, cols/2]`` and scales: the value of largest magnitude becomes -8 exactly."""
+    """Half-split nibbles uint8 ``[rows, cols/2]`` and scales: the value of largest magnitude becomes -8."""
     rows, cols = block.shape
     groups = block.reshape(rows, cols // GROUP, GROUP)
     peak = np.abs(groups).argmax(axis=-1)  # the first one on ties

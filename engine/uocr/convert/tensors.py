@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from uocr.modelconfig import ModelConfig
 
-EMBEDDINGS, HEAD, PROJECTOR, DECODER_LAYER, SAM, SAM_BLOCK, CLIP, CLIP_LAYER = 0, 1, 2, 100, 1000, 1001, 2000, 2001
+EMBEDDINGS, HEAD, PROJECTOR, DECODER_LAYER = 0, 1, 2, 100  # groups of payload sections
+SAM, SAM_BLOCK, CLIP, CLIP_LAYER = 1000, 1001, 2000, 2001
 
 SEPARATOR_SPELLINGS = ("model.view_seperator", "model.view_separator")
 
@@ -37,7 +38,7 @@ class TensorSpec:
 
     @property
     def source_rows(self) -> int:
-        """Rows of one source that can be converted apart: filters of a convolution, else all but the last axis."""
+        """Rows of one source that can be converted apart: a convolution's filters, else all axes but one."""
         return self.source_shape[0] if self.channels_last else math.prod(self.source_shape[:-1])
 
 
@@ -56,7 +57,8 @@ def stored_tensors(config: ModelConfig) -> list[TensorSpec]:
 
 def unused_tensors(config: ModelConfig) -> list[UnusedSpec]:
     """CLIP's own patch convolution: in the published checkpoint, never used (SAM's features replace it)."""
-    return [UnusedSpec("model.vision_model.embeddings.patch_embedding.weight", (config.clip_width, 3, 14, 14))]
+    shape = (config.clip_width, 3, 14, 14)
+    return [UnusedSpec("model.vision_model.embeddings.patch_embedding.weight", shape)]
 
 
 def _plain(group: int, source: str, *shape: int) -> TensorSpec:
@@ -87,7 +89,7 @@ def _text_ends(c: ModelConfig) -> Iterator[TensorSpec]:
 def _projector(c: ModelConfig) -> Iterator[TensorSpec]:
     yield from _linear(PROJECTOR, "model.projector.layers", c.hidden_size, c.projector_input)
     yield _plain(PROJECTOR, "model.image_newline", c.hidden_size)
-    yield TensorSpec("view_separator", PROJECTOR, (c.hidden_size,), (SEPARATOR_SPELLINGS[0],), (c.hidden_size,))
+    yield TensorSpec("view_separator", PROJECTOR, (c.hidden_size,), SEPARATOR_SPELLINGS[:1], (c.hidden_size,))
 
 
 def _decoder(c: ModelConfig) -> Iterator[TensorSpec]:
@@ -103,7 +105,8 @@ def _decoder(c: ModelConfig) -> Iterator[TensorSpec]:
             yield from _mlp(c, group, prefix + "mlp.", c.intermediate_size)
             continue
         yield _plain(group, prefix + "mlp.gate.weight", c.n_routed_experts, c.hidden_size)
-        yield from _mlp(c, group, prefix + "mlp.shared_experts.", c.n_shared_experts * c.moe_intermediate_size)
+        shared = c.n_shared_experts * c.moe_intermediate_size
+        yield from _mlp(c, group, prefix + "mlp.shared_experts.", shared)
         for part, out, inner in (("gate", c.moe_intermediate_size, c.hidden_size),
                                  ("up", c.moe_intermediate_size, c.hidden_size),
                                  ("down", c.hidden_size, c.moe_intermediate_size)):
