@@ -10,15 +10,15 @@ enum { ALIGNMENT = 128 };
 size_t uocr_memory_rounded(size_t bytes) {
     const size_t mask = ALIGNMENT - 1;
     if (bytes == 0) return ALIGNMENT; /* an empty buffer is still a block of its own */
-    if (bytes > SIZE_MAX - mask) return SIZE_MAX & ~mask; /* no allocator grants it; never wraps to a small number */
+    if (bytes > SIZE_MAX - mask)
+        return SIZE_MAX & ~mask; /* no allocator grants it; never wraps to a small number */
     return (bytes + mask) & ~mask;
 }
 
 static void raise_peak(atomic_uint_fast64_t *peak, uint64_t value) {
     uint_fast64_t seen = atomic_load_explicit(peak, memory_order_relaxed);
     while (seen < value && !atomic_compare_exchange_weak_explicit(peak, &seen, value, memory_order_relaxed,
-                                                                  memory_order_relaxed)) {
-    }
+                                                                  memory_order_relaxed)) {}
 }
 
 static void subtract(atomic_uint_fast64_t *counter, uint64_t bytes) {
@@ -27,8 +27,8 @@ static void subtract(atomic_uint_fast64_t *counter, uint64_t bytes) {
     (void)before;
 }
 
-/* Takes `bytes` from the budget, or nothing. One compare-and-swap decides, so that threads that allocate at the same
- * time cannot pass the budget together. *total is the sum after the reservation. */
+/* Takes `bytes` from the budget, or nothing. One compare-and-swap decides, so that threads that allocate at
+ * the same time cannot pass the budget together. *total is the sum after the reservation. */
 static int reserve(uocr_memory *memory, uint64_t bytes, uint64_t *total) {
     uint_fast64_t seen = atomic_load_explicit(&memory->current_total, memory_order_relaxed);
     do {
@@ -82,7 +82,8 @@ void uocr_memory_uncount(uocr_memory *memory, uint32_t category, uint64_t bytes)
 
 void uocr_memory_reset_peaks(uocr_memory *memory) {
     for (uint32_t i = 0; i < UOCR_MEMORY_CATEGORIES; i++)
-        atomic_store_explicit(&memory->peak[i], atomic_load_explicit(&memory->current[i], memory_order_relaxed),
+        atomic_store_explicit(&memory->peak[i],
+                              atomic_load_explicit(&memory->current[i], memory_order_relaxed),
                               memory_order_relaxed);
     atomic_store_explicit(&memory->peak_total,
                           atomic_load_explicit(&memory->current_total, memory_order_relaxed),

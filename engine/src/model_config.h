@@ -9,6 +9,7 @@
 enum { UOCR_CONFIG_BYTES = 256 };
 
 /* `path` is for messages. */
-uocr_status uocr_config_parse(const uint8_t record[UOCR_CONFIG_BYTES], const char *path, uocr_config *, uocr_error *);
+uocr_status uocr_config_parse(const uint8_t record[UOCR_CONFIG_BYTES], const char *path, uocr_config *,
+                              uocr_error *);
 
 #endif

@@ -53,8 +53,8 @@ static uint32_t quota_v1(const char *folder) {
     return whole_processors(strtoll(quota, NULL, 10), strtoll(period, NULL, 10));
 }
 
-/* The smallest quota from `root` + `group` up to `root` itself. Inside a container the path of the group may not exist
- * below the mount; its parents up to the mount then say what applies. */
+/* The smallest quota from `root` + `group` up to `root` itself. Inside a container the path of the group may
+ * not exist below the mount; its parents up to the mount then say what applies. */
 static uint32_t smallest_quota(const char *root, const char *group, uint32_t (*quota)(const char *folder)) {
     char folder[PATH_ROOM];
     int length = snprintf(folder, sizeof folder, "%s%s", root, group);
@@ -133,7 +133,8 @@ uint32_t uocr_processors(void) {
 #elif defined(__APPLE__)
     int fast = 0;
     size_t bytes = sizeof fast;
-    if (sysctlbyname("hw.perflevel0.logicalcpu", &fast, &bytes, NULL, 0) == 0 && fast > 0) count = (uint32_t)fast;
+    if (sysctlbyname("hw.perflevel0.logicalcpu", &fast, &bytes, NULL, 0) == 0 && fast > 0)
+        count = (uint32_t)fast;
 #endif
     if (count == 0) {
         long online = sysconf(_SC_NPROCESSORS_ONLN);

@@ -14,8 +14,8 @@ static void trim_split_character(char *text, size_t length) {
     if (length - (start - 1) < need) text[start - 1] = '\0';
 }
 
-uocr_status uocr_fail(uocr_error *error, uocr_status status, uint64_t number, uint64_t limit, const char *format,
-                      ...) {
+uocr_status uocr_fail(uocr_error *error, uocr_status status, uint64_t number, uint64_t limit,
+                      const char *format, ...) {
     /* A caller built against a shorter struct gets what fits; one that did not set `size` gets nothing. */
     if (error == NULL || error->size <= offsetof(uocr_error, message)) return status;
     size_t room = error->size - offsetof(uocr_error, message);

@@ -1,5 +1,5 @@
-/* See tensors.h. What a model must contain is data: one row for each tensor of a part, with its name, its place in
- * uocr_weights and its shape in terms of the config. */
+/* See tensors.h. What a model must contain is data: one row for each tensor of a part, with its name, its
+ * place in uocr_weights and its shape in terms of the config. */
 #include "tensors.h"
 
 #include <assert.h>
@@ -21,8 +21,31 @@ typedef enum kind {
 
 /* Sizes that occur in shapes, computed from the config for one layer. */
 typedef enum size_name {
-    NONE, ONE, THREE, VOCAB, HIDDEN, DENSE, EXPERTS, EXPERT, SHARED, PATCH, GRID, SAM, SAM_3, SAM_MLP, SAM_HEAD,
-    SAM_SPAN, NECK, NET2, NET3, CLIP, CLIP_3, CLIP_MLP, CLIP_POSITIONS, FUSED, SIZE_NAMES
+    NONE,
+    ONE,
+    THREE,
+    VOCAB,
+    HIDDEN,
+    DENSE,
+    EXPERTS,
+    EXPERT,
+    SHARED,
+    PATCH,
+    GRID,
+    SAM,
+    SAM_3,
+    SAM_MLP,
+    SAM_HEAD,
+    SAM_SPAN,
+    NECK,
+    NET2,
+    NET3,
+    CLIP,
+    CLIP_3,
+    CLIP_MLP,
+    CLIP_POSITIONS,
+    FUSED,
+    SIZE_NAMES
 } size_name;
 
 typedef struct role {
@@ -123,29 +146,44 @@ static const role experts_mlp[] = {
 /* The most tensors a config within its limits can call for. */
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 enum {
-    MAX_TENSORS = COUNT(whole_model) + UOCR_MAX_SAM_BLOCKS * COUNT(sam_block) + UOCR_MAX_CLIP_LAYERS * COUNT(clip_layer) +
-                  UOCR_MAX_LAYERS * (COUNT(decoder_layer) + COUNT(experts_mlp))
+    MAX_TENSORS = COUNT(whole_model) + UOCR_MAX_SAM_BLOCKS * COUNT(sam_block) +
+    UOCR_MAX_CLIP_LAYERS * COUNT(clip_layer) + UOCR_MAX_LAYERS * (COUNT(decoder_layer) + COUNT(experts_mlp))
 };
 
 typedef struct binding {
     const uocr_model_file *file;
     uocr_error *error;
     uint64_t size[SIZE_NAMES];
-    uint64_t bound;                       /* tensors so far */
-    uint8_t used[(MAX_TENSORS + 7) / 8];  /* by place in the directory */
+    uint64_t bound;                      /* tensors so far */
+    uint8_t used[(MAX_TENSORS + 7) / 8]; /* by place in the directory */
 } binding;
 
 #define REMEDY "convert the checkpoint again."
 
 static void fill_sizes(binding *b, const uocr_config *c) {
     const uint64_t sizes[SIZE_NAMES] = {
-        [ONE] = 1, [THREE] = 3, [VOCAB] = c->vocab_size, [HIDDEN] = c->hidden, [DENSE] = c->intermediate,
-        [EXPERTS] = c->experts, [EXPERT] = c->moe_intermediate,
-        [SHARED] = (uint64_t)c->shared_experts * c->moe_intermediate, [PATCH] = c->sam_patch, [GRID] = c->sam_grid,
-        [SAM] = c->sam_width, [SAM_3] = 3 * (uint64_t)c->sam_width, [SAM_MLP] = c->sam_mlp,
-        [SAM_HEAD] = c->sam_width / c->sam_heads, [NECK] = c->sam_neck, [NET2] = c->sam_net2, [NET3] = c->sam_net3,
-        [CLIP] = c->clip_width, [CLIP_3] = 3 * (uint64_t)c->clip_width, [CLIP_MLP] = c->clip_mlp,
-        [CLIP_POSITIONS] = c->clip_positions, [FUSED] = c->projector_in,
+        [ONE] = 1,
+        [THREE] = 3,
+        [VOCAB] = c->vocab_size,
+        [HIDDEN] = c->hidden,
+        [DENSE] = c->intermediate,
+        [EXPERTS] = c->experts,
+        [EXPERT] = c->moe_intermediate,
+        [SHARED] = (uint64_t)c->shared_experts * c->moe_intermediate,
+        [PATCH] = c->sam_patch,
+        [GRID] = c->sam_grid,
+        [SAM] = c->sam_width,
+        [SAM_3] = 3 * (uint64_t)c->sam_width,
+        [SAM_MLP] = c->sam_mlp,
+        [SAM_HEAD] = c->sam_width / c->sam_heads,
+        [NECK] = c->sam_neck,
+        [NET2] = c->sam_net2,
+        [NET3] = c->sam_net3,
+        [CLIP] = c->clip_width,
+        [CLIP_3] = 3 * (uint64_t)c->clip_width,
+        [CLIP_MLP] = c->clip_mlp,
+        [CLIP_POSITIONS] = c->clip_positions,
+        [FUSED] = c->projector_in,
     }; /* SAM_SPAN differs from block to block */
     memcpy(b->size, sizes, sizeof sizes);
 }
@@ -158,7 +196,8 @@ static void describe(const uint64_t *shape, uint32_t rank, char text[100]) {
 
 /* Rows and columns of a tensor whose shape has been checked. */
 static uocr_weight as_weight(const uocr_file_tensor *t, kind kind) {
-    uocr_weight w = {.dtype = t->dtype, .payload = t->payload, .scales = t->scales, .rows = 1, .cols = 1, .matrices = 1};
+    uocr_weight w = {
+        .dtype = t->dtype, .payload = t->payload, .scales = t->scales, .rows = 1, .cols = 1, .matrices = 1};
     switch (kind) {
     case VECTOR:
         w.cols = t->shape[0];
@@ -186,8 +225,8 @@ static uocr_status bind_one(binding *b, const char *prefix, const role *r, void 
     snprintf(name, sizeof name, "%s%s", prefix, r->name);
     uocr_file_tensor t;
     if (!uocr_model_file_find(b->file, name, &t))
-        return uocr_fail(b->error, UOCR_MODEL_FILE, 0, 0, "The model file %s has no tensor %s; " REMEDY, b->file->path,
-                         name);
+        return uocr_fail(b->error, UOCR_MODEL_FILE, 0, 0, "The model file %s has no tensor %s; " REMEDY,
+                         b->file->path, name);
 
     uint64_t shape[4];
     uint32_t rank = 0;
@@ -196,15 +235,18 @@ static uocr_status bind_one(binding *b, const char *prefix, const role *r, void 
         char found[100], expected[100];
         describe(t.shape, t.rank, found);
         describe(shape, rank, expected);
-        return uocr_fail(b->error, UOCR_MODEL_FILE, t.shape[0], shape[0],
-                         "Tensor %s of the model file %s has the shape %s and its config calls for %s; " REMEDY, name,
-                         b->file->path, found, expected);
+        return uocr_fail(
+            b->error, UOCR_MODEL_FILE, t.shape[0], shape[0],
+            "Tensor %s of the model file %s has the shape %s and its config calls for %s; " REMEDY, name,
+            b->file->path, found, expected);
     }
     bool any_type = r->kind == MATRIX || r->kind == STACK;
     if (!any_type && t.dtype != UOCR_F32 && t.dtype != UOCR_F16)
-        return uocr_fail(b->error, UOCR_MODEL_FILE, t.dtype, UOCR_F16,
-                         "Tensor %s of the model file %s is quantised (type %d), but norms, biases, convolutions, router "
-                         "and positions must be f32 or f16; " REMEDY, name, b->file->path, (int)t.dtype);
+        return uocr_fail(
+            b->error, UOCR_MODEL_FILE, t.dtype, UOCR_F16,
+            "Tensor %s of the model file %s is quantised (type %d), but norms, biases, convolutions, router "
+            "and positions must be f32 or f16; " REMEDY,
+            name, b->file->path, (int)t.dtype);
 
     *(uocr_weight *)((char *)part + r->place) = as_weight(&t, r->kind);
     b->used[t.index / 8] |= (uint8_t)(1u << t.index % 8);
@@ -255,7 +297,8 @@ static uocr_status refuse_unused(const binding *b) {
         name[i] = t.name[i] >= ' ' && t.name[i] <= '~' ? t.name[i] : '?';
     return uocr_fail(b->error, UOCR_MODEL_FILE, b->file->tensor_count, b->bound,
                      "The model file %s has %" PRIu64 " tensors where its config calls for %" PRIu64
-                     "; the first unknown one is %s; " REMEDY, b->file->path, b->file->tensor_count, b->bound, name);
+                     "; the first unknown one is %s; " REMEDY,
+                     b->file->path, b->file->tensor_count, b->bound, name);
 }
 
 uocr_status uocr_weights_bind(const uocr_model_file *file, uocr_weights *weights, uocr_error *error) {
@@ -271,7 +314,8 @@ uocr_status uocr_weights_bind(const uocr_model_file *file, uocr_weights *weights
     binding b = {.file = file, .error = error};
     fill_sizes(&b, c);
     uocr_status status = bind_all(&b, "", whole_model, COUNT(whole_model), weights);
-    for (uint32_t i = 0; i < c->sam_blocks && status == UOCR_OK; i++) status = bind_sam_block(&b, i, &weights->sam[i]);
+    for (uint32_t i = 0; i < c->sam_blocks && status == UOCR_OK; i++)
+        status = bind_sam_block(&b, i, &weights->sam[i]);
     for (uint32_t i = 0; i < c->clip_layers && status == UOCR_OK; i++)
         status = bind_clip_layer(&b, i, &weights->clip[i]);
     for (uint32_t i = 0; i < c->layers && status == UOCR_OK; i++)

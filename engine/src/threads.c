@@ -1,9 +1,10 @@
 /* See threads.h.
  *
- * One job at a time. `gate` holds, in one word, the number of the job, whether it may still be joined, and how many
- * workers are inside it. A worker joins by compare-and-swap, so a worker that wakes up late finds the gate shut and is
- * not waited for: on a busy machine a small job costs what the caller alone needs, not the time to wake everybody.
- * Workers look for the next job for a moment before they sleep, because operators follow each other within microseconds. */
+ * One job at a time. `gate` holds, in one word, the number of the job, whether it may still be joined, and
+ * how many workers are inside it. A worker joins by compare-and-swap, so a worker that wakes up late finds
+ * the gate shut and is not waited for: on a busy machine a small job costs what the caller alone needs, not
+ * the time to wake everybody. Workers look for the next job for a moment before they sleep, because operators
+ * follow each other within microseconds. */
 #include "threads.h"
 
 #include <assert.h>
@@ -39,9 +40,9 @@ struct uocr_pool {
     uocr_tile_fn fn;
     void *argument;
     size_t tiles;
-    atomic_size_t next;     /* tile to hand out */
-    atomic_bool cancelled;  /* a tile was not run */
-    atomic_bool busy;       /* inside uocr_pool_run: nesting is a bug */
+    atomic_size_t next;    /* tile to hand out */
+    atomic_bool cancelled; /* a tile was not run */
+    atomic_bool busy;      /* inside uocr_pool_run: nesting is a bug */
 
     _Atomic uint64_t gate;
     atomic_bool stop;
@@ -61,8 +62,8 @@ static void pause_briefly(void) {
 #endif
 }
 
-/* Spins until `ready` or the time is up. Gives the processor away now and then: with more threads than processors the
- * one that is waited for may need this very processor. */
+/* Spins until `ready` or the time is up. Gives the processor away now and then: with more threads than
+ * processors the one that is waited for may need this very processor. */
 static bool spin_until(bool (*ready)(uocr_pool *, uint32_t), uocr_pool *pool, uint32_t job) {
     const double limit = uocr_now() + SPIN_SECONDS;
     for (;;) {
@@ -141,7 +142,8 @@ static void *worker_main(void *argument) {
 static void open_gate(uocr_pool *pool) {
     uint64_t job = GATE_JOB(atomic_load(&pool->gate));
     atomic_store(&pool->gate, (uint64_t)(uint32_t)(job + 1) << 32 | GATE_OPEN);
-    /* Sequentially consistent on both sides: either a worker's last look sees this job, or its count is seen here. */
+    /* Sequentially consistent on both sides: either a worker's last look sees this job, or its count is seen
+     * here. */
     if (atomic_load(&pool->sleepers) != 0) {
         pthread_mutex_lock(&pool->lock);
         pthread_cond_broadcast(&pool->wake);
@@ -221,7 +223,8 @@ static uint32_t start_workers(uocr_pool *pool) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigset_t block, before; /* signals belong to the program's own threads, but for those that a fault here raises */
+    /* Signals belong to the program's own threads, but for those that a fault here raises. */
+    sigset_t block, before;
     sigfillset(&block);
     sigdelset(&block, SIGSEGV);
     sigdelset(&block, SIGBUS);
@@ -244,14 +247,16 @@ static uint32_t start_workers(uocr_pool *pool) {
 uocr_status uocr_pool_create(uint32_t threads, uocr_pool **out, uocr_error *error) {
     *out = NULL;
     if (threads < 1 || threads > MAX_THREADS)
-        return uocr_fail(error, UOCR_INVALID_ARGUMENT, threads, MAX_THREADS,
-                         "%u threads were asked for; choose 1 to %d, or 0 for as many as this process may use.",
-                         threads, MAX_THREADS);
+        return uocr_fail(
+            error, UOCR_INVALID_ARGUMENT, threads, MAX_THREADS,
+            "%u threads were asked for; choose 1 to %d, or 0 for as many as this process may use.", threads,
+            MAX_THREADS);
     uocr_pool *pool = calloc(1, uocr_pool_bytes(threads));
     if (pool == NULL)
-        return uocr_fail(error, UOCR_OUT_OF_MEMORY, uocr_pool_bytes(threads), 0,
-                         "The system refused %zu bytes for %u threads; close other programs or ask for fewer threads.",
-                         uocr_pool_bytes(threads), threads);
+        return uocr_fail(
+            error, UOCR_OUT_OF_MEMORY, uocr_pool_bytes(threads), 0,
+            "The system refused %zu bytes for %u threads; close other programs or ask for fewer threads.",
+            uocr_pool_bytes(threads), threads);
     pool->threads = threads;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
@@ -262,7 +267,8 @@ uocr_status uocr_pool_create(uint32_t threads, uocr_pool **out, uocr_error *erro
         stop_workers(pool, started);
         destroy_parts(pool);
         return uocr_fail(error, UOCR_OUT_OF_MEMORY, threads, started + 1,
-                         "The system started only %u of %u threads; ask for fewer threads.", started + 1, threads);
+                         "The system started only %u of %u threads; ask for fewer threads.", started + 1,
+                         threads);
     }
     *out = pool;
     return UOCR_OK;
