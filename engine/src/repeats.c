@@ -10,16 +10,22 @@ void uocr_repeats_begin(uocr_repeats *repeats, uint32_t distances, void *storage
     repeats->run = (uint32_t *)(repeats->history + 2 * (size_t)distances);
 }
 
-uint32_t uocr_repeats_push(uocr_repeats *repeats, int32_t id) {
-    const int32_t *before = repeats->history + repeats->newest;
+/* Brings the runs of the first `count` distances up to date; returns the longest. No branches, so that it
+ * becomes vector code. */
+static uint32_t update_runs(uint32_t *restrict runs, const int32_t *restrict before, uint32_t count,
+                            int32_t id) {
     uint32_t longest = 0;
-    for (uint32_t i = 0; i < repeats->known;
-         i++) { /* distance i + 1; no branches, so that it becomes vector code */
-        uint32_t run = (repeats->run[i] + 1) & -(uint32_t)(before[i] == id);
-        repeats->run[i] = run;
+    for (uint32_t i = 0; i < count; i++) { /* distance i + 1 */
+        uint32_t run = (runs[i] + 1) & -(uint32_t)(before[i] == id);
+        runs[i] = run;
         longest = run > longest ? run : longest;
     }
+    return longest;
+}
+
+uint32_t uocr_repeats_push(uocr_repeats *repeats, int32_t id) {
     if (repeats->distances == 0) return 0;
+    uint32_t longest = update_runs(repeats->run, repeats->history + repeats->newest, repeats->known, id);
     repeats->newest = (repeats->newest == 0 ? repeats->distances : repeats->newest) - 1;
     repeats->history[repeats->newest] = repeats->history[repeats->newest + repeats->distances] = id;
     if (repeats->known < repeats->distances) repeats->known++;
