@@ -30,12 +30,12 @@ def default_prompt(front_end: Mapping[str, Any], *, multi_page: bool = False) ->
     """The prompt the model was trained with. Raises InvalidRequest when it has none for several pages."""
     prompts = front_end.get("prompts") or {}
     if multi_page and not (front_end.get("multi_page") and prompts.get("multi")):
-        raise InvalidRequest("this model was not trained to read several pages in one pass; "
-                             "read them one by one")
+        raise InvalidRequest("This model was not trained to read several pages in one pass; "
+                             "read them one by one.")
     text = prompts.get("multi" if multi_page else "single")
     if not text:
-        raise ModelFileError('the model file has no prompt "single" in its front end; '
-                             "convert the model again")
+        raise ModelFileError('The model file has no prompt "single" in its front end; '
+                             "convert the model again.")
     return str(text)
 
 
@@ -58,11 +58,11 @@ def build_prompt_ids(front_end: Mapping[str, Any], config: PromptConfig, tokeniz
     marks, pictures = len(pieces) - 1, len(visual_tokens_per_mark)
     if marks != pictures:
         raise InvalidRequest(
-            f"the prompt has {marks} {IMAGE_MARK} mark{'s' * (marks != 1)} for {pictures} "
-            f"picture{'s' * (pictures != 1)}; write one {IMAGE_MARK} for each")
+            f"The prompt has {marks} {IMAGE_MARK} mark{'s' * (marks != 1)} for {pictures} "
+            f"picture{'s' * (pictures != 1)}; write one {IMAGE_MARK} for each.")
     for number, rows in enumerate(visual_tokens_per_mark, 1):
         if rows < 1:
-            raise InvalidRequest(f"picture {number} has {rows} visual tokens and would not be read")
+            raise InvalidRequest(f"Picture {number} has {rows} visual tokens and would not be read.")
 
     stored = front_end.get("prompt_ids")
     if stored is not None and marks == 1 and text.strip() == default_prompt(front_end).strip():
@@ -76,6 +76,6 @@ def build_prompt_ids(front_end: Mapping[str, Any], config: PromptConfig, tokeniz
     places, wanted = ids.count(config.image_id), sum(visual_tokens_per_mark)
     if places != wanted:
         raise InvalidRequest(
-            f"the prompt holds {places} picture places for {wanted} visual tokens; "
-            f"its text must not contain the picture's own token, id {config.image_id}")
+            f"The prompt holds {places} picture places for {wanted} visual tokens; "
+            f"its text must not contain the picture's own token, id {config.image_id}.")
     return ids

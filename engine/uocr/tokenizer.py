@@ -36,10 +36,10 @@ class Tokenizer:
             self._encoder = tokenizers.Tokenizer.from_str(text)
             decoder = (description.get("decoder") or {}).get("type")
         except Exception as error:  # the library raises bare Exception for a malformed description
-            raise ModelFileError(f"the model file's tokenizer cannot be used: {error}") from error
+            raise ModelFileError(f"The model file's tokenizer cannot be used: {error}.") from error
         if decoder != "ByteLevel":
             raise ModelFileError(
-                f"the model file's tokenizer decodes by {decoder}, and only ByteLevel is known here")
+                f"The model file's tokenizer decodes by {decoder}, and only ByteLevel is known here.")
         self.digits = digits
         self.added: dict[int, str] = {t["id"]: t["content"] for t in description.get("added_tokens", [])}
         """Content of the added tokens (markers) by id."""
@@ -63,7 +63,7 @@ class Tokenizer:
             return self._bytes[token_id]
         except KeyError:
             raise InvalidRequest(
-                f"token id {token_id} is not in the vocabulary of {self.size} ids") from None
+                f"Token id {token_id} is not in the vocabulary of {self.size} ids.") from None
 
     def encode(self, text: str) -> list[int]:
         """Ids of `text`; no begin or end is added, markers written out in the text become their one id."""

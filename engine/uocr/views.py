@@ -54,11 +54,11 @@ class Preset:
         step = PATCH * DOWNSAMPLE
         if self.global_size < step or self.global_size % step:
             raise InvalidRequest(
-                f"the view size {self.global_size} of preset {self.name} is not a positive multiple "
-                f"of {step}; use 512, 640, 1024 or 1280")
+                f"The view size {self.global_size} of preset {self.name} is not a positive multiple "
+                f"of {step}; use 512, 640, 1024 or 1280.")
         if self.crops and self.crop_size != CROP_SIZE:
             raise InvalidRequest(
-                f"crops of {self.crop_size} pixels cannot be read: the model knows only crops of {CROP_SIZE}")
+                f"Crops of {self.crop_size} pixels cannot be read: the model knows only crops of {CROP_SIZE}.")
 
     @property
     def stretches(self) -> bool:
@@ -87,7 +87,7 @@ def get_preset(preset: str | Preset) -> Preset:
     try:
         return PRESETS[preset]
     except KeyError:
-        raise InvalidRequest(f"no preset is called {preset!r}; there are {', '.join(PRESETS)}") from None
+        raise InvalidRequest(f"No preset is called {preset!r}; there are {', '.join(PRESETS)}.") from None
 
 
 def visual_tokens(global_size: int, cols: int = 1, rows: int = 1) -> int:
@@ -159,7 +159,7 @@ def plan_views(width: int, height: int, preset: str | Preset) -> ViewPlan:
     """
     chosen = get_preset(preset)
     if width < 1 or height < 1:
-        raise InvalidRequest(f"a page of {width} x {height} pixels has nothing to read")
+        raise InvalidRequest(f"A page of {width} x {height} pixels has nothing to read.")
     cols, rows = (1, 1)
     if chosen.crops and max(width, height) > CROP_SIZE:
         cols, rows = crop_grid(width, height)
@@ -283,7 +283,7 @@ def make_views(image: Image.Image, preset: str | Preset) -> Views:
     """The views of an oriented page picture in mode RGB. Raises InvalidRequest for any other mode."""
     if image.mode != "RGB":
         raise InvalidRequest(
-            f"views are made of RGB pictures, not of mode {image.mode}; open it with open_source")
+            f"Views are made of RGB pictures, not of mode {image.mode}; open it with open_source.")
     return Views(image, plan_views(image.width, image.height, preset))
 
 

@@ -57,7 +57,7 @@ def _folder(folder: Path, recursive: bool) -> list[Path]:
         files += [Path(root, name) for name in names
                   if not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES]
     if not files:
-        raise InvalidRequest(f"the folder {folder} holds no picture and no PDF")
+        raise InvalidRequest(f"The folder {folder} holds no picture and no PDF.")
     return sorted(files, key=lambda file: tuple(natural_key(p) for p in file.relative_to(folder).parts))
 
 
@@ -65,5 +65,5 @@ def _pattern(pattern: str) -> list[Path]:
     matches = (Path(match) for match in glob.iglob(pattern, recursive=True))
     files = [path for path in matches if path.is_file()]
     if not files:
-        raise InvalidRequest(f"no file matches {pattern}")
+        raise InvalidRequest(f"No file matches {pattern}.")
     return sorted(files, key=lambda file: tuple(natural_key(p) for p in file.parts))

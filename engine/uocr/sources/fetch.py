@@ -41,18 +41,18 @@ def download(url: str, limits: Limits) -> tuple[str, bytes]:
     try:
         request = urllib.request.Request(url, headers=_HEADERS)
     except ValueError as error:
-        raise InvalidRequest(f"{name} is not a web address: {error}") from error
+        raise InvalidRequest(f"{name} is not a web address: {error}.") from error
     opener = urllib.request.build_opener(_SafeRedirects)
     try:
         with opener.open(request, timeout=limits.timeout_s) as answer:
             return name, _body(answer, name, limits)
     except urllib.error.HTTPError as error:
         raise UnreadableFile(
-            f"{name} could not be fetched: the server answers {error.code} {error.reason}") from error
+            f"{name} could not be fetched: the server answers {error.code} {error.reason}.") from error
     except urllib.error.URLError as error:
-        raise UnreadableFile(f"{name} could not be fetched: {_reason(error.reason, limits)}") from error
+        raise UnreadableFile(f"{name} could not be fetched: {_reason(error.reason, limits)}.") from error
     except (OSError, http.client.HTTPException) as error:
-        raise UnreadableFile(f"{name} could not be fetched: {_reason(error, limits)}") from error
+        raise UnreadableFile(f"{name} could not be fetched: {_reason(error, limits)}.") from error
 
 
 def _body(answer: Any, name: str, limits: Limits) -> bytes:
@@ -66,13 +66,13 @@ def _body(answer: Any, name: str, limits: Limits) -> bytes:
         parts += chunk
         if len(parts) > limits.max_bytes:
             raise TooLarge(f"{name} sends more than the limit of {limits.max_bytes:,} bytes; "
-                           "download it yourself")
+                           "download it yourself.")
         if time.monotonic() > end:
             raise UnreadableFile(f"{name} could not be fetched: only {len(parts):,} bytes came "
-                                 f"in {limits.deadline_s:g} s")
+                                 f"in {limits.deadline_s:g} s.")
     if expected is not None and len(parts) < expected:
         raise UnreadableFile(f"{name} could not be fetched: it ended after {len(parts):,} "
-                             f"of {expected:,} bytes; try again")
+                             f"of {expected:,} bytes; try again.")
     return bytes(parts)
 
 

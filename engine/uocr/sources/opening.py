@@ -13,6 +13,7 @@ from urllib.parse import unquote, unquote_to_bytes, urlsplit
 from urllib.request import url2pathname
 
 from PIL import Image
+
 from uocr.errors import EmptyDocument, InvalidRequest, UnreadableFile
 from uocr.sources.fetch import download
 from uocr.sources.pdf import DEFAULT_DPI, PdfSource
@@ -52,7 +53,7 @@ def open_source(thing: Openable, *, pages: str | None = None, dpi: float = DEFAU
     content = _content(thing, name, limits)
     head = _head(content)
     if not head:
-        raise EmptyDocument(f"{content.name} is empty (0 bytes); nothing was read")
+        raise EmptyDocument(f"{content.name} is empty (0 bytes); nothing was read.")
     if is_pdf(head) or (content.name.lower().endswith(".pdf") and not _known(head)):
         return PdfSource(content, pages=pages, dpi=dpi, password=password, limits=limits)
     return PictureSource(content, heif=is_heif(head), pages=pages, compat=policy, limits=limits)
@@ -75,7 +76,7 @@ def is_heif(head: bytes) -> bool:
 def _policy(compat: str | None) -> Compat:
     if compat is None or compat == "upstream":
         return compat  # type: ignore[return-value]
-    raise InvalidRequest(f'compat={compat!r} is unknown; leave it out or say "upstream"')
+    raise InvalidRequest(f'The option compat={compat!r} is unknown; leave it out or say "upstream".')
 
 
 def _content(thing: Any, name: str | None, limits: Limits) -> Content:
@@ -88,8 +89,8 @@ def _content(thing: Any, name: str | None, limits: Limits) -> Content:
         return _in_memory(data, name or f"bytes ({len(data):,} in all)", limits)
     if hasattr(thing, "read"):
         return _from_stream(thing, name, limits)
-    raise InvalidRequest(f"a {type(thing).__name__} cannot be opened; give a path, URL, bytes, "
-                         "binary file object, base64 text or Pillow picture")
+    raise InvalidRequest(f"A {type(thing).__name__} cannot be opened; give a path, URL, bytes, "
+                         "binary file object, base64 text or Pillow picture.")
 
 
 def _from_text(text: str, name: str | None, limits: Limits) -> Content:
@@ -106,8 +107,8 @@ def _from_text(text: str, name: str | None, limits: Limits) -> Content:
         parts = urlsplit(text)
         return _from_path(Path(url2pathname(unquote(parts.path))), name, limits)
     if scheme and text[scheme.end():].startswith("//"):
-        raise InvalidRequest(f"addresses beginning with {kind}:// cannot be opened; "
-                             "use http, https or a file")
+        raise InvalidRequest(f"Addresses beginning with {kind}:// cannot be opened; "
+                             "use http, https or a file.")
     path = Path(text)
     if not _exists(path) and _BASE64.fullmatch(text):
         decoded = _decoded_base64(text)
@@ -124,9 +125,9 @@ def _from_path(path: Path, name: str | None, limits: Limits) -> Content:
         status = path.stat()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise UnreadableFile(f"{shown} cannot be opened: {reason}") from error
+        raise UnreadableFile(f"{shown} cannot be opened: {reason}.") from error
     if path.is_dir():
-        raise InvalidRequest(f"{shown} is a folder; expand_inputs lists what is in it")
+        raise InvalidRequest(f"{shown} is a folder; expand_inputs lists what is in it.")
     if not path.is_file():  # a pipe or device: read what comes
         with path.open("rb") as stream:
             return _from_stream(stream, shown, limits)
@@ -139,9 +140,9 @@ def _from_stream(stream: Any, name: str | None, limits: Limits) -> Content:
     try:
         data = stream.read(limits.max_bytes + 1)
     except (OSError, ValueError) as error:
-        raise UnreadableFile(f"{shown} cannot be read: {error}") from error
+        raise UnreadableFile(f"{shown} cannot be read: {error}.") from error
     if not isinstance(data, bytes):
-        raise InvalidRequest(f'{shown} gives text, not bytes; open it with mode "rb"')
+        raise InvalidRequest(f'{shown} gives text, not bytes; open it with mode "rb".')
     return _in_memory(data, shown, limits)
 
 
@@ -153,7 +154,7 @@ def _from_data_uri(text: str, name: str | None, limits: Limits) -> Content:
         raise UnreadableFile(f"{shown} has no comma, so no data; it must look like data:image/png;base64,...")
     data = (_decoded_base64(unquote(body)) if header.lower().endswith(";base64") else unquote_to_bytes(body))
     if data is None:
-        raise UnreadableFile(f"{shown} holds damaged base64 text of {len(body):,} letters; copy it again")
+        raise UnreadableFile(f"{shown} holds damaged base64 text of {len(body):,} letters; copy it again.")
     return _in_memory(data, shown, limits)
 
 
@@ -183,7 +184,7 @@ def _head(content: Content) -> bytes:
         with content.open() as stream:
             return stream.read(_HEAD_BYTES)
     except OSError as error:
-        raise UnreadableFile(f"{content.name} cannot be opened: {error.strerror or error}") from error
+        raise UnreadableFile(f"{content.name} cannot be opened: {error.strerror or error}.") from error
 
 
 def _known(head: bytes) -> bool:

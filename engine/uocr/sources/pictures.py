@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, Final
 
 from PIL import Image
+
 from uocr.errors import InvalidRequest, TooLarge, UnreadableFile
 from uocr.sources.pixels import readable_rgb, upright, upright_size, upstream_rgb
 from uocr.sources.ranges import choose_pages
@@ -93,7 +94,7 @@ class PictureSource(Source):
         """The open file with the frame of page `i` selected, its size checked, its pixels not yet read."""
         index = self._check_index(i)
         if self._image is None:
-            raise InvalidRequest(f"{self.name} was closed, open it again")
+            raise InvalidRequest(f"{self.name} was closed, open it again.")
         name = self.page_name(i)
         if len(self._frames) > 1:
             with _explained(name, self.limits):
@@ -112,7 +113,7 @@ class MemoryPicture(Source):
         limits = limits or Limits()
         name = name or getattr(image, "filename", "") or f"picture of {image.width} x {image.height} pixels"
         if image.width < 1 or image.height < 1:
-            raise UnreadableFile(f"{name} has no pixels")
+            raise UnreadableFile(f"{name} has no pixels.")
         limits.check_pixels(name, *image.size)
         super().__init__(name, choose_pages(pages, 1, name), limits)
         self._image = image
@@ -148,7 +149,7 @@ def _open_stream(content: Content) -> BinaryIO:
     try:
         return content.open()
     except OSError as error:
-        raise UnreadableFile(f"{content.name} cannot be opened: {error.strerror or error}") from error
+        raise UnreadableFile(f"{content.name} cannot be opened: {error.strerror or error}.") from error
 
 
 def _open_heif(stream: BinaryIO) -> Image.Image:
@@ -195,12 +196,12 @@ def _explained(name: str, limits: Limits) -> Iterator[None]:
         raise
     except Image.DecompressionBombError as error:
         raise TooLarge(
-            f"{name} holds more pixels than can be opened ({error}); make it smaller first") from error
+            f"{name} holds more pixels than can be opened ({error}); make it smaller first.") from error
     except Image.UnidentifiedImageError as error:
         raise UnreadableFile(f"{name} is damaged or not a picture or PDF that can be read "
-                             f"({', '.join((*FORMATS, 'HEIF', 'PDF'))})") from error
+                             f"({', '.join((*FORMATS, 'HEIF', 'PDF'))}).") from error
     except MemoryError as error:
         raise TooLarge(f"{name} needs more memory than there is; "
-                       f"the limit is {limits.max_pixels:,} pixels") from error
+                       f"the limit is {limits.max_pixels:,} pixels.") from error
     except Exception as error:
-        raise UnreadableFile(f"{name} is damaged and cannot be decoded: {error}") from error
+        raise UnreadableFile(f"{name} is damaged and cannot be decoded: {error}.") from error

@@ -26,7 +26,7 @@ def upright(image: Image.Image, notes: list[str]) -> Image.Image:
     try:
         return ImageOps.exif_transpose(image)
     except Exception as error:  # damaged EXIF blocks raise half a dozen unrelated types
-        notes.append(f"the orientation could not be read ({error}), the picture is as stored")
+        notes.append(f"The orientation could not be read ({error}), the picture is as stored.")
         return image
 
 
@@ -52,7 +52,7 @@ def readable_rgb(image: Image.Image, notes: list[str]) -> Image.Image:
     if image.mode == "CMYK":
         return _inks(image, notes).convert("RGB")
     if image.mode == "LAB":
-        notes.append("colours in CIELAB were read as grey")
+        notes.append("Colours in CIELAB were read as grey.")
         return image.getchannel(0).convert("RGB")
     if image.has_transparency_data:
         return _on_paper(image.convert("RGBA"), notes)
@@ -64,11 +64,11 @@ def _on_paper(image: Image.Image, notes: list[str]) -> Image.Image:
     alpha = image.getchannel("A")
     low, high = _alpha_range(alpha)
     if high == 0:
-        notes.append("every pixel is transparent, the colours below were read")
+        notes.append("Every pixel is transparent, the colours below were read.")
         return image.convert("RGB")
     on_white = _composite(image, alpha, 255)
     if high - low >= _ALPHA_CONTRAST and _contrast(on_white) < _INK_CONTRAST:
-        notes.append("light drawing on transparency, put on black to be readable")
+        notes.append("Light drawing on transparency, put on black to be readable.")
         return _composite(image, alpha, 0)
     return on_white
 
@@ -92,7 +92,7 @@ def _alpha_range(alpha: Image.Image) -> tuple[int, int]:
 def _inks(image: Image.Image, notes: list[str]) -> Image.Image:
     """CMYK, 255 = full ink. Pillow inverts every CMYK JPEG, which is right only for those marked by Adobe."""
     if image.format in ("JPEG", "MPO") and "adobe" not in image.info:
-        notes.append("a CMYK JPEG without Adobe's marker, its inks were taken as stored")
+        notes.append("A CMYK JPEG without Adobe's marker, its inks were taken as stored.")
         upside = np.frombuffer(image.tobytes(), np.uint8) ^ 0xFF
         return Image.frombytes("CMYK", image.size, upside.tobytes())
     return image
@@ -121,7 +121,7 @@ def _from_deep_grey(image: Image.Image, notes: list[str]) -> Image.Image:
     if isinstance(transparent, int):
         grey[np.asarray(image) == transparent] = 255.0
     if top not in (255.0, 65535.0):
-        notes.append(f"grey samples from {low:g} to {high:g} were scaled to 0..255")
+        notes.append(f"Grey samples from {low:g} to {high:g} were scaled to 0..255.")
     return Image.fromarray(grey.astype(np.uint8))
 
 

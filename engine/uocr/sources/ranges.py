@@ -18,15 +18,15 @@ def choose_pages(pages: str | None, count: int, name: str) -> list[int]:
     pages, InvalidRequest for a range that cannot be read or lies outside.
     """
     if count < 1:
-        raise EmptyDocument(f"{name} has no page in it; nothing was read")
+        raise EmptyDocument(f"{name} has no page in it; nothing was read.")
     if pages is None or not pages.strip():
         return list(range(count))
     chosen: dict[int, None] = {}
     for item in pages.split(","):
         found = _ITEM.fullmatch(item.strip().replace(" ", ""))
         if not found:
-            raise InvalidRequest(
-                f"the page range {item.strip()!r} cannot be read; write numbers and ranges, such as 1-3,5,-1")
+            raise InvalidRequest(f"The page range {item.strip()!r} cannot be read; "
+                                 "write numbers and ranges, such as 1-3,5,-1.")
         first = _index(int(found[1]), count, name)
         last = first
         if found[2]:
@@ -39,6 +39,6 @@ def choose_pages(pages: str | None, count: int, name: str) -> list[int]:
 def _index(number: int, count: int, name: str) -> int:
     index = number - 1 if number > 0 else count + number
     if number == 0 or not 0 <= index < count:
-        raise InvalidRequest(f"there is no page {number} in {name}, which has {count} "
-                             f"page{'s' * (count != 1)}; pages count from 1, or from -1 at the end")
+        raise InvalidRequest(f"There is no page {number} in {name}, which has {count} "
+                             f"page{'s' * (count != 1)}; pages count from 1, or from -1 at the end.")
     return index

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, Literal, Self
 
 from PIL import Image
+
 from uocr.errors import InvalidRequest, TooLarge
 
 Compat = Literal["upstream"] | None
@@ -37,19 +38,19 @@ class Limits:
         """Raises TooLarge for a page over `max_pixels`."""
         if width * height > self.max_pixels:
             raise TooLarge(f"{name} is {width} x {height} = {width * height:,} pixels, "
-                           f"over the limit of {self.max_pixels:,}; {advice}")
+                           f"over the limit of {self.max_pixels:,}; {advice}.")
 
     def check_bytes(self, name: str, count: int) -> None:
         """Raises TooLarge for a file over `max_bytes`."""
         if count > self.max_bytes:
             raise TooLarge(f"{name} has {count:,} bytes, over the limit of {self.max_bytes:,}; "
-                           "split it first")
+                           "split it first.")
 
     def check_pages(self, name: str, count: int) -> None:
         """Raises TooLarge for more than `max_pages`."""
         if count > self.max_pages:
             raise TooLarge(f"{name} has {count:,} pages, over the limit of {self.max_pages:,}; "
-                           f'choose some, such as pages="1-{self.max_pages}"')
+                           f'choose some, such as pages="1-{self.max_pages}".')
 
 
 @dataclass(slots=True)
@@ -149,7 +150,7 @@ class Source(ABC):
 
     def _check_index(self, i: int) -> int:
         if not 0 <= i < len(self.indices):
-            raise InvalidRequest(f"{self.name} has {len(self.indices)} chosen pages, there is no number {i}")
+            raise InvalidRequest(f"{self.name} has {len(self.indices)} chosen pages, there is no number {i}.")
         return self.indices[i]
 
 
