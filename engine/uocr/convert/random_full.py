@@ -114,7 +114,8 @@ class _Draw:
         self._random = np.random.Generator(np.random.SFC64(seed))
         normal = NormalDist(0.0, STANDARD_DEVIATION)
         table = np.array([normal.inv_cdf((i + 0.5) / 65536) for i in range(65536)], np.float32)
-        self._tables = {"f32": table, "f16": table.astype(np.float16), "BF16": _bf16(table)}
+        self._tables: dict[str, np.ndarray] = {
+            "f32": table, "f16": table.astype(np.float16), "BF16": _bf16(table)}
 
     def blocks(self, name: str, elements: int, kind: str) -> Iterator[np.ndarray]:
         """One tensor as flat blocks of float32, float16 or BF16 in uint16."""
