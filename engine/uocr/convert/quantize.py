@@ -66,7 +66,7 @@ def quantise_q8(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """int8 codes ``[rows, cols]`` and scales: the f32 scale divides, its f16 rounding is stored."""
     rows, cols = block.shape
     groups = block.reshape(rows, cols // GROUP, GROUP)
-    scale = np.maximum(groups.max(axis=-1), -groups.min(axis=-1)) / np.float32(127)
+    scale = np.abs(np.maximum(groups.max(axis=-1), -groups.min(axis=-1))) / np.float32(127)  # abs: no -0
     divisor = np.where(scale > 0, scale, np.float32(1))
     codes = np.clip(np.rint(groups / divisor[..., None]), -127, 127).astype(np.int8)
     return codes.reshape(rows, cols), scale.astype("<f2")
