@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from PIL import Image
 
-from uocr.errors import InvalidRequest, TooLarge, UnreadableFile
+from uocr.errors import InvalidRequest, TooLarge, UnreadableFile, UocrError
 from uocr.sources.pixels import readable_rgb, upright, upright_size, upstream_rgb
 from uocr.sources.ranges import choose_pages
 from uocr.sources.types import Compat, Content, Limits, PageImage, Source
@@ -20,6 +22,8 @@ FORMATS: Final = ("AVIF", "BMP", "DIB", "GIF", "ICO", "JPEG", "JPEG2000", "PCX",
 """Formats opened by Pillow. EPS is left out on purpose: it would start a PostScript interpreter."""
 _WITH_PAGES: Final = frozenset({"TIFF", "GIF", "WEBP", "PNG", "AVIF", "HEIF"})
 """Formats whose frames are pages; in the others further frames are previews, depth maps or layers."""
+_WARNINGS: Final = threading.RLock()
+"""Python keeps one list of warning filters for all threads, so one decodes at a time."""
 _SUBFILE_TYPE: Final = 254
 _REDUCED: Final = 1
 
@@ -33,16 +37,16 @@ class PictureSource(Source):
                  compat: Compat = None, limits: Limits | None = None) -> None:
         limits = limits or Limits()
         self._content = content
+        self._heif = heif
         self._compat = compat
         self._lock = threading.RLock()
         self._sha256: str | None = None
-        self._stream: BinaryIO | None = None
         self._image: Image.Image | None = None
         name = content.name
-        self._stream = _open_stream(content)
+        self._stream: io.BufferedReader | io.BytesIO | None = _open_stream(content)
         try:
             with _explained(name, limits):
-                self._image = _open_heif(self._stream) if heif else Image.open(self._stream, formats=FORMATS)
+                self._image = self._opened()
             limits.check_pixels(name, *self._image.size)
             with _explained(name, limits):
                 frames = _page_frames(self._image)
@@ -70,7 +74,7 @@ class PictureSource(Source):
         with self._lock:
             frame = self._at(i)
             dpi = _dpi(frame)
-            with _explained(name, self.limits):
+            with _explained(name, self.limits, notes):
                 frame.load()
                 turned = upright(frame, notes)
                 if self._compat == "upstream":
@@ -80,6 +84,8 @@ class PictureSource(Source):
                     rgb = readable_rgb(turned, notes)
                 if rgb is frame:
                     rgb = frame.copy()  # the next seek would overwrite it
+            if len(self._frames) == 1:
+                self._image = None  # its decoded pixels; the file is opened again if the page is wanted again
         return PageImage(rgb, self.name, index, rgb.width, rgb.height, dpi, notes=notes)
 
     def close(self) -> None:
@@ -93,14 +99,25 @@ class PictureSource(Source):
     def _at(self, i: int) -> Image.Image:
         """The open file with the frame of page `i` selected, its size checked, its pixels not yet read."""
         index = self._check_index(i)
-        if self._image is None:
-            raise InvalidRequest(f"{self.name} was closed, open it again.")
         name = self.page_name(i)
-        if len(self._frames) > 1:
-            with _explained(name, self.limits):
+        with _explained(name, self.limits):
+            if self._image is None:
+                self._image = self._opened()
+            if len(self._frames) > 1:
                 self._image.seek(self._frames[index])
         self.limits.check_pixels(name, *self._image.size)
         return self._image
+
+    def _opened(self) -> Image.Image:
+        if self._stream is None:
+            raise InvalidRequest(f"{self.name} was closed, open it again.")
+        self._stream.seek(0)
+        if self._heif:  # opened directly: a registered plugin would change Pillow for the whole program
+            from pi_heif import HeifImageFile
+
+            heif: Image.Image = HeifImageFile(self._stream)
+            return heif
+        return Image.open(self._stream, formats=FORMATS)
 
 
 class MemoryPicture(Source):
@@ -121,8 +138,6 @@ class MemoryPicture(Source):
 
     @property
     def sha256(self) -> str:
-        import hashlib
-
         header = f"{self._image.mode} {self._image.width} {self._image.height} ".encode()
         return hashlib.sha256(header + self._image.tobytes()).hexdigest()
 
@@ -145,17 +160,11 @@ class MemoryPicture(Source):
         """Nothing is held open."""
 
 
-def _open_stream(content: Content) -> BinaryIO:
+def _open_stream(content: Content) -> io.BufferedReader | io.BytesIO:
     try:
         return content.open()
     except OSError as error:
         raise UnreadableFile(f"{content.name} cannot be opened: {error.strerror or error}.") from error
-
-
-def _open_heif(stream: BinaryIO) -> Image.Image:
-    from pi_heif import HeifImageFile
-
-    return HeifImageFile(stream)  # opened directly: a registered plugin would change Pillow for everyone
 
 
 def _page_frames(image: Image.Image) -> list[int]:
@@ -186,13 +195,19 @@ def _dpi(image: Image.Image) -> float | None:
 
 
 @contextmanager
-def _explained(name: str, limits: Limits) -> Iterator[None]:
-    """Pillow's errors as ours. A damaged file can raise nearly anything from a decoder, so all is caught."""
+def _explained(name: str, limits: Limits, notes: list[str] | None = None) -> Iterator[None]:
+    """Pillow's errors as ours, its warnings as `notes`.
+
+    A damaged file can raise nearly anything from a decoder, so all is caught.
+    """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with _WARNINGS, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             yield
-    except (TooLarge, UnreadableFile):
+        if notes is not None:
+            notes += [f"{str(w.message).strip().rstrip('.')}." for w in caught
+                      if not issubclass(w.category, (Image.DecompressionBombWarning, DeprecationWarning))]
+    except UocrError:
         raise
     except Image.DecompressionBombError as error:
         raise TooLarge(

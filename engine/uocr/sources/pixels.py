@@ -33,6 +33,8 @@ def upright(image: Image.Image, notes: list[str]) -> Image.Image:
 def upright_size(image: Image.Image) -> tuple[int, int]:
     """Width and height that `upright` will give, from the header alone."""
     width, height = image.size
+    if image.format == "TIFF":  # Pillow tells a TIFF's size as it will be once turned
+        return width, height
     try:
         turned = image.getexif().get(ExifTags.Base.Orientation, 1) in (5, 6, 7, 8)
     except Exception:  # see `upright`
