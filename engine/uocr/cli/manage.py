@@ -1,0 +1,76 @@
+"""`uocr convert`, `uocr pull`, `uocr info`: model files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+from uocr import models
+from uocr.cli import view
+from uocr.convert import convert_checkpoint
+from uocr.modelfile import ModelFile
+
+Quant = Annotated[str, typer.Option(help="f32, f16, q8 or q4.")]
+
+
+def _bar() -> Progress:
+    return Progress(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
+                    TimeRemainingColumn(), console=view.err)
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(help="Folder of a checkpoint: config.json, *.safetensors, tokenizer.json.")],
+    target: Annotated[Path, typer.Argument(help="The .uocr file to write.")],
+    quant: Quant = "q4",
+    overwrite: Annotated[bool, typer.Option(help="Replace the target if it exists.")] = False,
+) -> int:
+    """Convert a checkpoint to one .uocr file, tensor by tensor."""
+    with _bar() as progress:
+        task = progress.add_task(f"{source.name} to {quant}", total=None)
+        report = convert_checkpoint(source, target, quant, overwrite=overwrite,
+                                    progress=lambda done, total: progress.update(task, completed=done, total=total))
+    for line in report.lines():
+        view.out.print(line, markup=False)
+    return 0
+
+
+def pull(
+    name: Annotated[str, typer.Argument(help='For example "baidu/Unlimited-OCR".')],
+    quant: Quant = "q4",
+) -> int:
+    """Download a model (it resumes), convert it and keep it in the cache; works offline afterwards."""
+    with _bar() as progress:
+        task = progress.add_task(name, total=None)
+
+        def advance(what: str, done: int, total: int) -> None:
+            progress.update(task, description=what, completed=done, total=total)
+
+        path = models.pull(name, quant, progress=advance)
+    view.out.print(f"{name} ({quant}) is ready: {path}", markup=False)
+    return 0
+
+
+def info(
+    model: Annotated[str | None, typer.Argument(help="A .uocr file or a model's name; default: the built-in one.")] = None,
+    tensors: Annotated[bool, typer.Option(help="List every tensor.")] = False,
+) -> int:
+    """Show what a model file holds and where models are kept."""
+    path = models.resolve(model, None)
+    with ModelFile.open(path) as file:
+        front = file.front_end
+        count = sum(t.count for t in file.tensors.values())
+        view.out.print(f"{path}\n  {front.get('name')}: {front.get('description', '')}\n  profile {file.profile}, "
+                       f"{len(file.tensors)} tensors, {count:,} parameters, {view.size(path.stat().st_size)}\n"
+                       f"  presets {', '.join(front.get('trained_presets', []))}; default {front.get('default_preset')}; "
+                       f"several pages in one pass: {'yes' if front.get('multi_page') else 'no'}\n"
+                       f"  model id {file.model_id.hex()}", markup=False)
+        if tensors:
+            for tensor in file.tensors.values():
+                shape = " x ".join(map(str, tensor.shape))
+                view.out.print(f"  {tensor.dtype:4} {shape:22} {tensor.name}", markup=False)
+    for entry in models.installed():
+        view.out.print(f"installed: {entry}", markup=False)
+    return 0

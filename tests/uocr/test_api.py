@@ -1,0 +1,168 @@
+"""Reading pages with the built-in model through the Python interface."""
+
+from __future__ import annotations
+
+import base64
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from uocr import Control, FinishReason, UnlimitedOCR, errors, events
+from uocr.score import character_error_rate
+
+from tests.conftest import SAMPLES
+
+
+def truth(name: str) -> list[str]:
+    return (SAMPLES / f"{name}.txt").read_text("utf-8").split("\f")
+
+
+def test_the_short_form_reads_a_page(ocr: UnlimitedOCR) -> None:
+    text = ocr.generate(SAMPLES / "screenshot.png")
+    assert character_error_rate(text, truth("screenshot")[0]) <= 0.02
+
+
+@pytest.mark.parametrize("name", ["scan.jpg", "leaflet.pdf"])
+def test_samples_within_the_models_range_are_read(ocr: UnlimitedOCR, name: str) -> None:
+    document = ocr.read(SAMPLES / name)
+    wanted = truth(Path(name).stem)
+    assert len(document.pages) == len(wanted)
+    for page, text in zip(document.pages, wanted, strict=True):
+        assert page.finish_reason is FinishReason.EOS
+        assert character_error_rate(page.text, text) <= 0.02
+        assert page.blocks[0].label == "title"
+
+
+def test_picture_bytes_base64_and_path_give_the_same_text(ocr: UnlimitedOCR) -> None:
+    path = SAMPLES / "screenshot.png"
+    data = path.read_bytes()
+    texts = {ocr.generate(s) for s in (path, str(path), data, Image.open(path), base64.b64encode(data).decode(),
+                                       "data:image/png;base64," + base64.b64encode(data).decode())}
+    assert len(texts) == 1
+
+
+def test_the_picture_reaches_the_decoder(ocr: UnlimitedOCR) -> None:
+    """K3: the same prompt with another picture must give another text."""
+    white = Image.new("RGB", (800, 600), "white")
+    assert ocr.read(white).pages[0].raw_text != ocr.read(SAMPLES / "screenshot.png").pages[0].raw_text
+
+
+def test_memory_peaks_are_the_estimate(ocr: UnlimitedOCR) -> None:
+    page = ocr.read(SAMPLES / "screenshot.png").pages[0]
+    for name, promised in page.memory_estimate.items():
+        peak = page.memory_peak[name]
+        assert peak <= promised, name
+        assert promised - peak <= max(0.02 * promised, 65536), name
+
+
+def test_every_token_carries_its_probability_and_blocks_their_confidence(ocr: UnlimitedOCR) -> None:
+    page = ocr.read(SAMPLES / "screenshot.png").pages[0]
+    assert all(t.logprob <= 1e-6 for t in page.tokens)
+    assert all(0 < b.confidence <= 1 for b in page.blocks)
+    assert all(0 < w.confidence <= 1 for b in page.blocks for w in b.words)
+    assert page.timings.generated_tokens == len(page.tokens) + 1  # and the end-of-sequence token
+
+
+def test_a_token_limit_is_told_as_cut_short(ocr: UnlimitedOCR) -> None:
+    page = ocr.read(SAMPLES / "screenshot.png", max_new_tokens=20).pages[0]
+    assert page.finish_reason is FinishReason.LENGTH
+    assert not page.complete
+    assert len(page.tokens) == 20
+    with pytest.warns(UserWarning, match="length"):
+        ocr.generate(SAMPLES / "screenshot.png", max_new_tokens=20)
+
+
+def test_over_budget_is_refused_before_it_starts_with_numbers() -> None:
+    with UnlimitedOCR(memory_budget="40 MB") as small, pytest.raises(errors.OverBudget) as refused:
+        small.read(SAMPLES / "screenshot.png")
+    assert refused.value.needed > refused.value.budget == 40_000_000
+    assert refused.value.estimate
+    with pytest.raises(errors.OverBudget):
+        UnlimitedOCR(memory_budget="1 MB")
+
+
+def test_cancel_from_another_thread_keeps_finished_pages_and_the_engine(ocr: UnlimitedOCR) -> None:
+    before = ocr.memory().current
+    control = Control()
+    seen = []
+    for event in ocr.stream(SAMPLES / "leaflet.pdf", control=control):
+        if isinstance(event, events.TextDelta) and event.page.index == 1:
+            thread = threading.Thread(target=control.cancel)
+            thread.start()
+            thread.join()
+        if isinstance(event, events.PageFinished):
+            seen.append(event.page.finish_reason)
+    assert seen == [FinishReason.EOS, FinishReason.CANCELLED, FinishReason.NOT_READ]
+    assert ocr.memory().current == before
+    assert ocr.read(SAMPLES / "screenshot.png").complete
+
+
+def test_pause_holds_and_resume_goes_on(ocr: UnlimitedOCR) -> None:
+    control = Control()
+    stream = ocr.stream(SAMPLES / "screenshot.png", control=control)
+    next(stream)
+    control.pause()
+    released = threading.Timer(0.3, control.resume)
+    released.start()
+    assert isinstance(next(stream), events.ReadEvent)
+    assert not control.paused
+    stream.close()
+
+
+def test_a_stream_left_half_read_does_not_lock_its_own_thread(ocr: UnlimitedOCR) -> None:
+    stream = ocr.stream(SAMPLES / "screenshot.png")
+    for event in stream:
+        if isinstance(event, events.TextDelta):
+            break
+    with pytest.raises(errors.EngineBusy):
+        ocr.read(SAMPLES / "screenshot.png")
+    stream.close()
+    assert ocr.read(SAMPLES / "screenshot.png").complete
+
+
+def test_two_instances_and_two_threads_read_the_same(ocr: UnlimitedOCR) -> None:
+    results: dict[int, str] = {}
+    with UnlimitedOCR() as other:
+        def work(number: int, engine: UnlimitedOCR) -> None:
+            results[number] = engine.generate(SAMPLES / "screenshot.png")
+
+        threads = [threading.Thread(target=work, args=(i, e)) for i, e in enumerate((ocr, ocr, other))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(set(results.values())) == 1 and len(results) == 3
+
+
+def test_one_unreadable_page_is_told_and_the_others_are_read(ocr: UnlimitedOCR, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a picture")
+    with pytest.raises(errors.UnreadableFile):
+        ocr.read(path)
+
+
+def test_a_region_is_read_alone_and_its_boxes_are_the_pages(ocr: UnlimitedOCR) -> None:
+    page = ocr.read(SAMPLES / "screenshot.png", region=(0, 290, 962, 400)).pages[0]
+    assert "blue valve" in page.text and "Weekly report" not in page.text
+    left, top, right, bottom = page.blocks[0].boxes[0].pixels(page.width, page.height)
+    assert 40 <= left <= 75 and 300 <= top <= 330 and 820 <= right <= 870 and 360 <= bottom <= 400
+
+
+def test_a_turned_page_is_read_after_turning_it_back(ocr: UnlimitedOCR) -> None:
+    turned = Image.open(SAMPLES / "screenshot.png").convert("RGB").transpose(Image.Transpose.ROTATE_90)
+    page = ocr.read(turned, rotate=90).pages[0]
+    assert character_error_rate(page.text, truth("screenshot")[0]) <= 0.02
+
+
+def test_an_untrained_preset_is_read_with_a_note(ocr: UnlimitedOCR) -> None:
+    page = ocr.read(Image.fromarray(np.full((300, 300, 3), 255, np.uint8)), preset="tiny", max_new_tokens=3).pages[0]
+    assert any("not trained with preset tiny" in p for p in page.problems)
+
+
+def test_contradicting_settings_are_refused(ocr: UnlimitedOCR) -> None:
+    for wrong in ({"rotate": 45}, {"dpi": 1}, {"preset": "enormous"}, {"compat": "downstream"}, {"nonsense": 1},
+                  {"prompt": "<image><image>two marks"}):
+        with pytest.raises(errors.InvalidRequest):
+            ocr.read(SAMPLES / "screenshot.png", **wrong)
