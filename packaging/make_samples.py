@@ -95,12 +95,10 @@ def _scan(image: Image.Image) -> Image.Image:
 
 
 def _screenshot(image: Image.Image) -> Image.Image:
-    """The page inside a window frame with a title bar, one pixel borders and a pale background."""
+    """The page inside a window frame: a title bar without marks (the built-in model knows no pictures), thin borders."""
     width, height = image.size
     frame = Image.new("RGB", (width + 2, height + 46), (190, 194, 200))
     frame.paste((232, 234, 238), (1, 1, width + 1, 45))
-    for i, colour in enumerate(((236, 106, 94), (244, 190, 79), (97, 197, 84))):
-        frame.paste(colour, (18 + 30 * i, 15, 34 + 30 * i, 31))
     frame.paste(image, (1, 45))
     return frame
 
