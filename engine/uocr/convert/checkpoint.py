@@ -170,7 +170,7 @@ def read_header(path: Path) -> dict[str, SourceTensor]:
 def _source_tensor(path: Path, name: str, entry: Any, data_at: int, length: int) -> SourceTensor:
     try:
         dtype, shape, (begin, end) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
-        sound = all(type(n) is int and n >= 0 for n in (*shape, begin, end))
+        sound = isinstance(dtype, str) and all(type(n) is int and n >= 0 for n in (*shape, begin, end))
     except (TypeError, KeyError, ValueError):
         sound = False
     if not sound:

@@ -200,6 +200,10 @@ def _refuse_variants(raw: Mapping[str, Any]) -> None:
             value = _look_up(raw, path)
             if value is not None and value not in fine:
                 raise ConversionError(f"config.json: {path} is {value!r}; {words} is not supported.")
+    kinds = _look_up(raw, "text_config.layer_types")
+    if kinds is not None and kinds != ["reference_sliding_attention"] * len(kinds):
+        raise ConversionError("config.json: text_config.layer_types names another attention than "
+                              "reference_sliding_attention; that is not supported.")
 
 
 def _dense_layers(raw: Mapping[str, Any], layers: int) -> int:

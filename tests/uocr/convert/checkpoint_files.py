@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 Tensors = dict[str, np.ndarray]  # uint16 arrays are BF16
+Make = Callable[..., Path]  # a fixture that makes a file or folder
 
 
 def load_safetensors(path: Path) -> Tensors:
@@ -44,7 +46,7 @@ def widen(bf16: np.ndarray) -> np.ndarray:
 
 
 def reseal(data: bytearray) -> bytes:
-    """Make every hash of a changed model file right again, so that the checks behind the hashes are reached."""
+    """Make every hash of a changed model file right again, so that the checks behind them are reached."""
     (count,) = struct.unpack_from("<I", data, 24)
     for index in range(count):
         at = 256 + 64 * index

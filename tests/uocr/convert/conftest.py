@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from checkpoint_files import Tensors, load_safetensors, save_safetensors
+from checkpoint_files import Make, Tensors, load_safetensors, save_safetensors
 from uocr.convert import convert_checkpoint
 
 GOLDEN = Path(__file__).parents[3] / "tests" / "golden" / "model"
@@ -26,7 +25,7 @@ def golden_tensors() -> Tensors:
 
 
 @pytest.fixture(scope="session")
-def converted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def converted(tmp_path_factory: pytest.TempPathFactory) -> Make:
     """The reference checkpoint as a model file in the profile asked for, made once."""
     folder = tmp_path_factory.mktemp("converted")
 
@@ -40,7 +39,7 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
 
 
 @pytest.fixture
-def checkpoint(tmp_path: Path, golden_tensors: Tensors) -> Callable[..., Path]:
+def checkpoint(tmp_path: Path, golden_tensors: Tensors) -> Make:
     """Builds a changed copy of the reference checkpoint: ``tensors`` to replace or add, names to ``drop``."""
 
     def build(tensors: Tensors | None = None, drop: tuple[str, ...] = (), config: dict | None = None) -> Path:

@@ -75,4 +75,5 @@ def test_restored_values_are_within_a_step(quantise, dequantise, step: float) ->
 
 
 def test_bf16_widens_exactly() -> None:
-    assert to_float32(np.array([0x3F80, 0xC000, 0x0001], np.uint16), "BF16").tolist() == [1.0, -2.0, 2.0**-133]
+    raw = np.array([0x3F80, 0xC000, 0x0001], np.uint16)
+    assert to_float32(raw, "BF16").tolist() == [1.0, -2.0, 2.0**-133]

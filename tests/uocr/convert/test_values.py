@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from checkpoint_files import Tensors, save_safetensors, widen
+from checkpoint_files import Make, Tensors, save_safetensors, widen
 from uocr.convert import convert_checkpoint
 from uocr.modelfile import PROFILES, ModelFile
 
@@ -29,7 +28,7 @@ def expected(tensors: Tensors, name: str) -> np.ndarray:
     return values[0] if name == "sam_model.pos_embed" else values
 
 
-def test_f32_profile_keeps_every_value_exactly(converted: Callable[[str], Path], golden_tensors: Tensors) -> None:
+def test_f32_profile_keeps_every_value_exactly(converted: Make, golden_tensors: Tensors) -> None:
     with ModelFile.open(converted("f32")) as model:
         assert len(model.tensors) == 162
         for name in model.tensors:
@@ -42,7 +41,7 @@ def test_f32_profile_keeps_every_value_exactly(converted: Callable[[str], Path],
     ("q8", {"f32": 0.0, "f16": 1e-6, "q8": 0.01}),
     ("q4", {"f32": 0.0, "f16": 1e-6, "q8": 0.01, "q4": 0.11}),
 ])
-def test_narrow_profiles_stay_close(converted: Callable[[str], Path], golden_tensors: Tensors, profile: str,
+def test_narrow_profiles_stay_close(converted: Make, golden_tensors: Tensors, profile: str,
                                     bounds: dict[str, float]) -> None:
     with ModelFile.open(converted(profile)) as model:
         assert {info.dtype for info in model.tensors.values()} == set(bounds)
@@ -53,7 +52,7 @@ def test_narrow_profiles_stay_close(converted: Callable[[str], Path], golden_ten
             assert error <= bounds[info.dtype], (name, error)
 
 
-def test_experts_of_a_layer_lie_one_after_the_other(converted: Callable[[str], Path]) -> None:
+def test_experts_of_a_layer_lie_one_after_the_other(converted: Make) -> None:
     with ModelFile.open(converted("q4")) as model:
         end = 0
         for part in ("gate", "up", "down"):
@@ -62,7 +61,7 @@ def test_experts_of_a_layer_lie_one_after_the_other(converted: Callable[[str], P
             end = info.scale_offset + info.scale_size
 
 
-def test_sections_and_payloads_are_aligned_and_grouped(converted: Callable[[str], Path]) -> None:
+def test_sections_and_payloads_are_aligned_and_grouped(converted: Make) -> None:
     with ModelFile.open(converted("q8")) as model:
         assert [s.kind for s in model.sections] == [1, 2, 3, 4, 5] + [16] * 16
         assert [s.group for s in model.sections[5:]] == [
@@ -82,7 +81,7 @@ def test_sections_and_payloads_are_aligned_and_grouped(converted: Callable[[str]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_equal_checkpoints_give_equal_bytes(converted: Callable[[str], Path], golden: Path, tmp_path: Path,
+def test_equal_checkpoints_give_equal_bytes(converted: Make, golden: Path, tmp_path: Path,
                                             monkeypatch: pytest.MonkeyPatch, profile: str) -> None:
     monkeypatch.setattr("uocr.convert.pipeline.BLOCK", 3000)  # other cuts through the rows, same bytes
     shutil.copytree(golden, tmp_path / "elsewhere")
@@ -91,8 +90,8 @@ def test_equal_checkpoints_give_equal_bytes(converted: Callable[[str], Path], go
 
 
 @pytest.mark.parametrize("wider", ["float16", "float32"])
-def test_f16_and_f32_checkpoints_convert_too(checkpoint: Callable[..., Path], golden_tensors: Tensors,
-                                             tmp_path: Path, wider: str) -> None:
+def test_f16_and_f32_checkpoints_convert_too(checkpoint: Make, golden_tensors: Tensors, tmp_path: Path,
+                                             wider: str) -> None:
     some = {name: widen(array).astype(wider) for name, array in golden_tensors.items() if "layers.1." in name}
     convert_checkpoint(checkpoint(some), tmp_path / "wide.uocr", "f32")
     with ModelFile.open(tmp_path / "wide.uocr") as model:
@@ -100,17 +99,17 @@ def test_f16_and_f32_checkpoints_convert_too(checkpoint: Callable[..., Path], go
             np.testing.assert_array_equal(model.tensor(name), some["model." + name].astype(np.float32))
 
 
-def test_both_spellings_of_the_separator_give_one_tensor(checkpoint: Callable[..., Path], tmp_path: Path,
-                                                         converted: Callable[[str], Path],
+def test_both_spellings_of_the_separator_give_one_tensor(checkpoint: Make, tmp_path: Path, converted: Make,
                                                          golden_tensors: Tensors) -> None:
     renamed = {"model.view_separator": golden_tensors["model.view_seperator"]}
-    report = convert_checkpoint(checkpoint(renamed, drop=("model.view_seperator",)), tmp_path / "m.uocr", "q8")
+    folder = checkpoint(renamed, drop=("model.view_seperator",))
+    report = convert_checkpoint(folder, tmp_path / "m.uocr", "q8")
     with ModelFile.open(converted("q8")) as model:
         assert report.model_id == model.model_id.hex()
 
 
 def test_a_checkpoint_in_shards_gives_the_same_weights(golden: Path, golden_tensors: Tensors, tmp_path: Path,
-                                                       converted: Callable[[str], Path]) -> None:
+                                                       converted: Make) -> None:
     folder = tmp_path / "shards"
     folder.mkdir()
     shutil.copy(golden / "config.json", folder)
@@ -124,7 +123,7 @@ def test_a_checkpoint_in_shards_gives_the_same_weights(golden: Path, golden_tens
         assert report.model_id == model.model_id.hex()
 
 
-def test_provenance_names_every_source_file(converted: Callable[[str], Path]) -> None:
+def test_provenance_names_every_source_file(converted: Make) -> None:
     with ModelFile.open(converted("q8")) as model:
         assert model.provenance["source_tensors"] == 226
         assert model.provenance["dialect"] == "golden_extra"
@@ -136,7 +135,7 @@ def test_provenance_names_every_source_file(converted: Callable[[str], Path]) ->
 class TestRange:
     """Values that 16 bits cannot hold."""
 
-    def test_a_tensor_beyond_f16_stays_f32_and_is_reported(self, checkpoint: Callable[..., Path], tmp_path: Path,
+    def test_a_tensor_beyond_f16_stays_f32_and_is_reported(self, checkpoint: Make, tmp_path: Path,
                                                            golden_tensors: Tensors) -> None:
         name = "model.sam_model.neck.2.weight"
         changed = widen(golden_tensors[name]).copy()
@@ -149,7 +148,7 @@ class TestRange:
             assert (info.dtype, info.reason) == ("f32", 3)
             np.testing.assert_array_equal(model.tensor(info.name), changed.transpose(0, 2, 3, 1))
 
-    def test_65519_fits_f16_and_65520_does_not(self, checkpoint: Callable[..., Path], tmp_path: Path,
+    def test_65519_fits_f16_and_65520_does_not(self, checkpoint: Make, tmp_path: Path,
                                                golden_tensors: Tensors) -> None:
         table = widen(golden_tensors["model.sam_model.blocks.0.attn.rel_pos_h"]).copy()
         other = table.copy()
@@ -159,8 +158,8 @@ class TestRange:
                                     tmp_path / "m.uocr", "f16")
         assert [note.tensor for note in report.kept_f32] == ["sam_model.blocks.0.attn.rel_pos_w"]
 
-    def test_a_quantised_tensor_whose_scale_leaves_f16_stays_f32(self, checkpoint: Callable[..., Path],
-                                                                 tmp_path: Path, golden_tensors: Tensors) -> None:
+    def test_a_quantised_tensor_whose_scale_leaves_f16_stays_f32(self, checkpoint: Make, tmp_path: Path,
+                                                                 golden_tensors: Tensors) -> None:
         name = "model.layers.1.self_attn.q_proj.weight"
         changed = widen(golden_tensors[name]).copy()
         changed[3, 5] = 127 * 65520.0
@@ -169,7 +168,7 @@ class TestRange:
         with ModelFile.open(tmp_path / "m.uocr") as model:
             assert model.tensors["layers.1.self_attn.q_proj.weight"].reason == 3
 
-    def test_small_values_are_counted(self, checkpoint: Callable[..., Path], tmp_path: Path) -> None:
+    def test_small_values_are_counted(self, checkpoint: Make, tmp_path: Path) -> None:
         table = np.ones((27, 64), np.float32)
         table[0, :4] = (2.0**-25, -(2.0**-26), 2.0**-24, 2.0**-15)  # two round to 0, two lose bits
         table[1, 0] = 2.0**-14  # the least normal number
