@@ -120,7 +120,13 @@ class OutputExists(OutputError):
 
 
 class OutputFailed(OutputError):
+    """The target cannot be written; ``text`` is the plain text that is not to be lost."""
+
     exit_code = 42
+
+    def __init__(self, message: str, text: str = "") -> None:
+        super().__init__(message)
+        self.text = text
 
 
 class JournalMismatch(UocrError):

@@ -17,10 +17,12 @@ def blocks_of(text: str) -> list[tuple[str, tuple[tuple[int, int, int, int], ...
 
 
 def test_det_blocks_have_label_box_and_content():
-    text = ("<|det|>title [120, 60, 880, 95]<|/det|>Harbour log\n"
-            "<|det|>text [120, 110, 880, 300]<|/det|>Depth was  \\( d = 3.2 \\)  m.\n"
-            "<|det|>image [200, 320, 800, 640]<|/det|>\n"
-            "<|det|>table [120, 660, 880, 900]<|/det|><table><tr><td>Hour</td></tr></table>")
+    text = (
+        "<|det|>title [120, 60, 880, 95]<|/det|>Harbour log\n"
+        "<|det|>text [120, 110, 880, 300]<|/det|>Depth was  \\( d = 3.2 \\)  m.\n"
+        "<|det|>image [200, 320, 800, 640]<|/det|>\n"
+        "<|det|>table [120, 660, 880, 900]<|/det|><table><tr><td>Hour</td></tr></table>"
+    )
     assert blocks_of(text) == [
         ("title", ((120, 60, 880, 95),), "Harbour log"),
         ("text", ((120, 110, 880, 300),), "Depth was  \\( d = 3.2 \\)  m."),
@@ -30,41 +32,58 @@ def test_det_blocks_have_label_box_and_content():
     assert parse(text).problems == []
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("<|ref|>total<|/ref|><|det|>[[600, 700, 760, 730]]<|/det|>\n12.50",
-     [("total", ((600, 700, 760, 730),), "12.50")]),
-    ("<|ref|>the small print<|/ref|><|det|>[[1, 2, 3, 4], [5, 6, 7, 8]]<|/det|>x",
-     [("the small print", ((1, 2, 3, 4), (5, 6, 7, 8)), "x")]),
-    ("<|ref|> image <|/ref|> \n<|det|>[10, 10, 300, 300]<|/det|>", [("image", ((10, 10, 300, 300),), "")]),
-    ("<|det|>text [[1, 2, 3, 4]]<|/det|>a", [("text", ((1, 2, 3, 4),), "a")]),
-    ("<|det|>  image\n [ 10,20 , 500,  600 ] \t<|/det|>caption",
-     [("image", ((10, 20, 500, 600),), "caption")]),
-    ("<|det|>été [1, 2, 3, 4]<|/det|>b<|det|>2col [1, 1, 9, 9]<|/det|>d",
-     [("été", ((1, 2, 3, 4),), "b"), ("2col", ((1, 1, 9, 9),), "d")]),
-    ("<|det|>page number [1, 2, 3, 4]<|/det|>7", [("page number", ((1, 2, 3, 4),), "7")]),
-    ("no tags at all\n\nsecond line", [("text", (), "no tags at all\n\nsecond line")]),
-    ("", []),
-    (" \n\t ", []),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "<|ref|>total<|/ref|><|det|>[[600, 700, 760, 730]]<|/det|>\n12.50",
+            [("total", ((600, 700, 760, 730),), "12.50")],
+        ),
+        (
+            "<|ref|>the small print<|/ref|><|det|>[[1, 2, 3, 4], [5, 6, 7, 8]]<|/det|>x",
+            [("the small print", ((1, 2, 3, 4), (5, 6, 7, 8)), "x")],
+        ),
+        (
+            "<|ref|> image <|/ref|> \n<|det|>[10, 10, 300, 300]<|/det|>",
+            [("image", ((10, 10, 300, 300),), "")],
+        ),
+        ("<|det|>text [[1, 2, 3, 4]]<|/det|>a", [("text", ((1, 2, 3, 4),), "a")]),
+        (
+            "<|det|>  image\n [ 10,20 , 500,  600 ] \t<|/det|>caption",
+            [("image", ((10, 20, 500, 600),), "caption")],
+        ),
+        (
+            "<|det|>été [1, 2, 3, 4]<|/det|>b<|det|>2col [1, 1, 9, 9]<|/det|>d",
+            [("été", ((1, 2, 3, 4),), "b"), ("2col", ((1, 1, 9, 9),), "d")],
+        ),
+        ("<|det|>page number [1, 2, 3, 4]<|/det|>7", [("page number", ((1, 2, 3, 4),), "7")]),
+        ("no tags at all\n\nsecond line", [("text", (), "no tags at all\n\nsecond line")]),
+        ("", []),
+        (" \n\t ", []),
+    ],
+)
 def test_accepted_forms(text, expected):
     assert blocks_of(text) == expected
     assert parse(text).problems == []
 
 
-@pytest.mark.parametrize(("tag", "box", "problem"), [
-    ("[10.4, 20.6, 30, 40]", (10, 21, 30, 40), None),
-    ("[-5, 10, 20, 30]", (0, 10, 20, 30), "beyond 0..999"),
-    ("[0, 0, 1400, 1200]", (0, 0, 999, 999), "beyond 0..999"),
-    (f"[1, 2, 3, {'9' * 4000}]", (1, 2, 3, 999), "beyond 0..999"),
-    ("[800, 700, 200, 100]", (200, 100, 800, 700), "swapped"),
-    ("[5, 5, 5, 9]", (5, 5, 5, 9), "empty"),
-    ("[1, 2, 3]", None, "3 numbers instead of 4"),
-    ("[1, 2, 3, 4, 5, 6, 7, 8]", None, "8 numbers instead of 4"),
-    ("[1, 2, x, 4]", None, "not made of numbers"),
-    ("[__import__('os').getcwd(), 2, 3, 4]", None, "not made of numbers"),
-    ("[1e2, nan, inf, 0x10]", None, "not made of numbers"),
-    ("[]", None, "not made of numbers"),
-])
+@pytest.mark.parametrize(
+    ("tag", "box", "problem"),
+    [
+        ("[10.4, 20.6, 30, 40]", (10, 21, 30, 40), None),
+        ("[-5, 10, 20, 30]", (0, 10, 20, 30), "beyond 0..999"),
+        ("[0, 0, 1400, 1200]", (0, 0, 999, 999), "beyond 0..999"),
+        (f"[1, 2, 3, {'9' * 4000}]", (1, 2, 3, 999), "beyond 0..999"),
+        ("[800, 700, 200, 100]", (200, 100, 800, 700), "swapped"),
+        ("[5, 5, 5, 9]", (5, 5, 5, 9), "empty"),
+        ("[1, 2, 3]", None, "3 numbers instead of 4"),
+        ("[1, 2, 3, 4, 5, 6, 7, 8]", None, "8 numbers instead of 4"),
+        ("[1, 2, x, 4]", None, "not made of numbers"),
+        ("[__import__('os').getcwd(), 2, 3, 4]", None, "not made of numbers"),
+        ("[1e2, nan, inf, 0x10]", None, "not made of numbers"),
+        ("[]", None, "not made of numbers"),
+    ],
+)
 def test_odd_boxes_keep_the_block_and_are_reported(tag, box, problem):
     parsed = parse(f"<|det|>text {tag}<|/det|>kept")
     (block,) = parsed.blocks
@@ -78,20 +97,34 @@ def test_odd_boxes_keep_the_block_and_are_reported(tag, box, problem):
         assert problem in parsed.problems[0]
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("<|det|>text [12, 30, 400, 60]<|/det|>ok\n<|det|>text [12, 70, 400",
-     [("text", ((12, 30, 400, 60),), "ok"), ("text", (), "<|det|>text [12, 70, 400")]),
-    ("<|det|>text [1, 2, 3, 4]<|/det|>ok<|de", [("text", ((1, 2, 3, 4),), "ok<|de")]),
-    ("<|det|>text [1, 2, 3, 4] lost\n<|det|>text [5, 6, 7, 8]<|/det|>b",
-     [("text", (), "<|det|>text [1, 2, 3, 4] lost"), ("text", ((5, 6, 7, 8),), "b")]),
-    ("<|ref|>a<|/ref|> stray <|ref|>image<|/ref|><|det|>[[1, 2, 3, 4]]<|/det|> tail",
-     [("text", (), "<|ref|>a<|/ref|> stray"), ("image", ((1, 2, 3, 4),), "tail")]),
-    ("<|ref|>broken <|det|>text [1, 2, 3, 4]<|/det|>x",
-     [("text", (), "<|ref|>broken"), ("text", ((1, 2, 3, 4),), "x")]),
-    ("<|det|>text<|/det|>no box", [("text", (), "<|det|>text<|/det|>no box")]),
-    ("<|det|>text [1, 2, 3, 4] Hello<|/det|>x", [("text", (), "<|det|>text [1, 2, 3, 4] Hello<|/det|>x")]),
-    ("a<|/det|>b<|/ref|>c", [("text", (), "a<|/det|>b<|/ref|>c")]),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "<|det|>text [12, 30, 400, 60]<|/det|>ok\n<|det|>text [12, 70, 400",
+            [("text", ((12, 30, 400, 60),), "ok"), ("text", (), "<|det|>text [12, 70, 400")],
+        ),
+        ("<|det|>text [1, 2, 3, 4]<|/det|>ok<|de", [("text", ((1, 2, 3, 4),), "ok<|de")]),
+        (
+            "<|det|>text [1, 2, 3, 4] lost\n<|det|>text [5, 6, 7, 8]<|/det|>b",
+            [("text", (), "<|det|>text [1, 2, 3, 4] lost"), ("text", ((5, 6, 7, 8),), "b")],
+        ),
+        (
+            "<|ref|>a<|/ref|> stray <|ref|>image<|/ref|><|det|>[[1, 2, 3, 4]]<|/det|> tail",
+            [("text", (), "<|ref|>a<|/ref|> stray"), ("image", ((1, 2, 3, 4),), "tail")],
+        ),
+        (
+            "<|ref|>broken <|det|>text [1, 2, 3, 4]<|/det|>x",
+            [("text", (), "<|ref|>broken"), ("text", ((1, 2, 3, 4),), "x")],
+        ),
+        ("<|det|>text<|/det|>no box", [("text", (), "<|det|>text<|/det|>no box")]),
+        (
+            "<|det|>text [1, 2, 3, 4] Hello<|/det|>x",
+            [("text", (), "<|det|>text [1, 2, 3, 4] Hello<|/det|>x")],
+        ),
+        ("a<|/det|>b<|/ref|>c", [("text", (), "a<|/det|>b<|/ref|>c")]),
+    ],
+)
 def test_what_is_no_tag_stays_as_text_and_is_reported(text, expected):
     assert blocks_of(text) == expected
     if "<|de" not in text[-4:]:
@@ -100,7 +133,8 @@ def test_what_is_no_tag_stays_as_text_and_is_reported(text, expected):
 
 def test_a_trailing_end_of_sequence_mark_is_dropped_by_parse():
     assert blocks_of("  \n<|det|>text [1, 2, 3, 4]<|/det|> kept \n<｜end▁of▁sentence｜>") == [
-        ("text", ((1, 2, 3, 4),), "kept")]
+        ("text", ((1, 2, 3, 4),), "kept")
+    ]
 
 
 def test_a_box_smaller_than_a_pixel_is_reported():
@@ -118,21 +152,24 @@ def page_texts(text: str, expected: int | None = None) -> list[list[str]]:
     return [[b.text for b in page.blocks] for page in parse(text, expected_pages=expected).pages]
 
 
-@pytest.mark.parametrize(("text", "expected_pages", "pages", "problem"), [
-    (TWO, None, [["First"], ["Second"]], None),
-    (TWO, 2, [["First"], ["Second"]], None),
-    (TWO, 3, [["First"], ["Second"], []], "2 <PAGE> marks for 3 pages"),
-    (TWO, 1, [["First", "Second"]], "2 <PAGE> marks for 1 page"),
-    ("intro <PAGE>\nA<PAGE>B<PAGE>C", 2, [["intro", "A"], ["B", "C"]], "before the first <PAGE>"),
-    ("intro <PAGE>\nA<PAGE>B", 2, [["intro", "A"], ["B"]], "before the first <PAGE>"),
-    ("A<PAGE>B", 2, [["A"], ["B"]], "1 <PAGE> marks for 2 pages"),
-    ("nothing marked", 2, [["nothing marked"], []], "0 <PAGE> marks for 2 pages"),
-    ("nothing marked", 1, [["nothing marked"]], None),
-    ("<PAGE>one", 1, [["one"]], None),
-    ("<PAGE><PAGE>b", 2, [[], ["b"]], None),
-    ("<PAGE>\n\n<|det|>text [1, 1, 2, 2]<|/det|>C", None, [["C"]], None),
-    ("", 2, [[], []], "0 <PAGE> marks for 2 pages"),
-])
+@pytest.mark.parametrize(
+    ("text", "expected_pages", "pages", "problem"),
+    [
+        (TWO, None, [["First"], ["Second"]], None),
+        (TWO, 2, [["First"], ["Second"]], None),
+        (TWO, 3, [["First"], ["Second"], []], "2 <PAGE> marks for 3 pages"),
+        (TWO, 1, [["First", "Second"]], "2 <PAGE> marks for 1 page"),
+        ("intro <PAGE>\nA<PAGE>B<PAGE>C", 2, [["intro", "A"], ["B", "C"]], "before the first <PAGE>"),
+        ("intro <PAGE>\nA<PAGE>B", 2, [["intro", "A"], ["B"]], "before the first <PAGE>"),
+        ("A<PAGE>B", 2, [["A"], ["B"]], "1 <PAGE> marks for 2 pages"),
+        ("nothing marked", 2, [["nothing marked"], []], "0 <PAGE> marks for 2 pages"),
+        ("nothing marked", 1, [["nothing marked"]], None),
+        ("<PAGE>one", 1, [["one"]], None),
+        ("<PAGE><PAGE>b", 2, [[], ["b"]], None),
+        ("<PAGE>\n\n<|det|>text [1, 1, 2, 2]<|/det|>C", None, [["C"]], None),
+        ("", 2, [[], []], "0 <PAGE> marks for 2 pages"),
+    ],
+)
 def test_page_marks(text, expected_pages, pages, problem):
     assert page_texts(text, expected_pages) == pages
     problems = parse(text, expected_pages=expected_pages).problems
@@ -150,12 +187,15 @@ def test_expected_pages_must_be_positive():
 
 # Streaming
 
+
 def test_blocks_stream_while_they_are_written():
     parser = MarkupParser()
     assert parser.push("<PAGE>") == [PageMark(0)]
     assert parser.push("<|det|>text [1, 2,") == []
     assert parser.push(" 3, 4]<|/det|>Hel") == [
-        BlockStarted(0, 0, "text", (Box(1, 2, 3, 4),)), BlockText(0, "Hel")]
+        BlockStarted(0, 0, "text", (Box(1, 2, 3, 4),)),
+        BlockText(0, "Hel"),
+    ]
     assert parser.push("lo ") == [BlockText(0, "lo")]
     assert parser.push("you\n") == [BlockText(0, " you")]
     finished, started = parser.push("<|det|>image [5, 6, 7, 8]<|/det|>\n")
@@ -181,12 +221,31 @@ def test_text_after_a_ref_without_det_is_not_held_back():
     assert any(isinstance(event, Problem) for event in events)
 
 
-FRAGMENTS = st.sampled_from([
-    "<|det|>", "<|/det|>", "<|ref|>", "<|/ref|>", "<PAGE>", "<|det|>text [1, 2, 30, 40]<|/det|>",
-    "[1, 2, 3, 4]", "[[1, 2, 3, 4], [5, 6, 7, 8]]", "[9, 9, 1", "text ", "\n", "  ", "word", "é",
-    "<table><tr><td>", "<", "|", "<|",
-    "<|ref|>two words<|/ref|><|det|>[[1, 2, 3, 4]]<|/det|>", "x" * 1500, "日本語",
-])
+FRAGMENTS = st.sampled_from(
+    [
+        "<|det|>",
+        "<|/det|>",
+        "<|ref|>",
+        "<|/ref|>",
+        "<PAGE>",
+        "<|det|>text [1, 2, 30, 40]<|/det|>",
+        "[1, 2, 3, 4]",
+        "[[1, 2, 3, 4], [5, 6, 7, 8]]",
+        "[9, 9, 1",
+        "text ",
+        "\n",
+        "  ",
+        "word",
+        "é",
+        "<table><tr><td>",
+        "<",
+        "|",
+        "<|",
+        "<|ref|>two words<|/ref|><|det|>[[1, 2, 3, 4]]<|/det|>",
+        "x" * 1500,
+        "日本語",
+    ]
+)
 OUTPUTS = st.lists(FRAGMENTS, max_size=14).map("".join)
 
 
@@ -216,10 +275,23 @@ def test_any_split_gives_the_same_blocks_problems_and_text(text, data):
     assert run(list(text)) == whole
 
 
-GOOD_TAGS = ["<PAGE>", "<|det|>text [1, 2, 30, 40]<|/det|>",
-             "<|ref|>two words<|/ref|><|det|>[[1, 2, 3, 4]]<|/det|>"]
-NO_TAGS = ["word ", " ", "\n", "[1, 2, 3, 4]", "<", "|>", "<table>", "\\( x \\)",
-           "<|det|>nothing<|/det|>", "<|/ref|>"]
+GOOD_TAGS = [
+    "<PAGE>",
+    "<|det|>text [1, 2, 30, 40]<|/det|>",
+    "<|ref|>two words<|/ref|><|det|>[[1, 2, 3, 4]]<|/det|>",
+]
+NO_TAGS = [
+    "word ",
+    " ",
+    "\n",
+    "[1, 2, 3, 4]",
+    "<",
+    "|>",
+    "<table>",
+    "\\( x \\)",
+    "<|det|>nothing<|/det|>",
+    "<|/ref|>",
+]
 
 
 @given(st.lists(st.sampled_from(GOOD_TAGS + NO_TAGS), max_size=30))
@@ -260,10 +332,25 @@ def work(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
     return total
 
 
-@pytest.mark.parametrize("unit", [
-    "<|det|>", "<|ref|>", "<|ref|>a<|/ref|>", "<|/det|>", "<|det|>text [", "<|det|>a[1", "<", "<|", "[", " ",
-    "<|det|>text [1, 2, 3, 4]<|/det|>", "<PAGE>", "<table ", "<|det|> ",
-])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "<|det|>",
+        "<|ref|>",
+        "<|ref|>a<|/ref|>",
+        "<|/det|>",
+        "<|det|>text [",
+        "<|det|>a[1",
+        "<",
+        "<|",
+        "[",
+        " ",
+        "<|det|>text [1, 2, 3, 4]<|/det|>",
+        "<PAGE>",
+        "<table ",
+        "<|det|> ",
+    ],
+)
 def test_work_grows_in_step_with_hostile_text(unit, monkeypatch):
     size = 60_000 // len(unit)
     assert work(unit * size * 4, monkeypatch) < 4.5 * work(unit * size, monkeypatch) + 20_000
@@ -288,6 +375,7 @@ def test_a_tag_that_never_closes_holds_back_a_bounded_text():
 
 # Confidence
 
+
 def feed(*pieces: tuple[str, float]) -> list[Block]:
     parser = MarkupParser()
     for i, (text, probability) in enumerate(pieces):
@@ -296,16 +384,36 @@ def feed(*pieces: tuple[str, float]) -> list[Block]:
 
 
 def test_a_word_is_as_sure_as_its_weakest_token():
-    (block,) = feed(("<|det|>", 1.0), ("text [1, 2, 3, 4]", 1.0), ("<|/det|>", 1.0),
-                    ("Har", 0.9), ("bour", 0.5), (" log", 0.8))
+    (block,) = feed(
+        ("<|det|>", 1.0),
+        ("text [1, 2, 3, 4]", 1.0),
+        ("<|/det|>", 1.0),
+        ("Har", 0.9),
+        ("bour", 0.5),
+        (" log", 0.8),
+    )
     assert [(w.text, w.start) for w in block.words] == [("Harbour", 0), ("log", 8)]
     assert [w.confidence for w in block.words] == pytest.approx([0.5, 0.8])
 
 
 def test_a_block_has_the_geometric_mean_of_its_tokens_and_its_box_apart():
-    (block,) = feed(("<|det|>", 0.1), ("text", 0.2), (" [", 0.3), ("10", 0.9), (", ", 0.1), ("20", 0.8),
-                    (", ", 0.1), ("30", 0.7), (", ", 0.1), ("40", 0.6), ("]", 0.1), ("<|/det|>", 0.1),
-                    ("a", 0.5), (" b", 0.25), ("\n", 0.01))
+    (block,) = feed(
+        ("<|det|>", 0.1),
+        ("text", 0.2),
+        (" [", 0.3),
+        ("10", 0.9),
+        (", ", 0.1),
+        ("20", 0.8),
+        (", ", 0.1),
+        ("30", 0.7),
+        (", ", 0.1),
+        ("40", 0.6),
+        ("]", 0.1),
+        ("<|/det|>", 0.1),
+        ("a", 0.5),
+        (" b", 0.25),
+        ("\n", 0.01),
+    )
     assert block.confidence == pytest.approx((0.5 * 0.25) ** 0.5)
     assert block.box_confidence == pytest.approx((0.9 * 0.8 * 0.7 * 0.6) ** 0.25)
 
@@ -322,10 +430,15 @@ def test_a_character_of_several_tokens_is_touched_by_all_of_them():
 
 
 def test_table_markup_is_no_word():
-    (block,) = feed(("<table><tr>", 0.1), ("<td>Hour", 0.9), ("</td>", 0.1), ("<td colspan=2>x<y", 0.8),
-                    ("</td></tr></table>", 0.1))
+    (block,) = feed(
+        ("<table><tr>", 0.1),
+        ("<td>Hour", 0.9),
+        ("</td>", 0.1),
+        ("<td colspan=2>x<y", 0.8),
+        ("</td></tr></table>", 0.1),
+    )
     assert [w.text for w in block.words] == ["Hour", "x<y"]
-    assert all(block.text[w.start:].startswith(w.text) for w in block.words)
+    assert all(block.text[w.start :].startswith(w.text) for w in block.words)
     assert [w.confidence for w in block.words] == pytest.approx([0.9, 0.8])
 
 

@@ -63,9 +63,17 @@ class CountingText(str):
         return place
 
 
-@pytest.mark.parametrize("unit", [
-    "<|ref|>", "<|det|>", "<|ref|>a<|/ref|><|det|>", "<|det|>a[", "<|det|>a [1]", "<|/det|>",
-])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "<|ref|>",
+        "<|det|>",
+        "<|ref|>a<|/ref|><|det|>",
+        "<|det|>a[",
+        "<|det|>a [1]",
+        "<|/det|>",
+    ],
+)
 def test_searches_look_at_each_character_a_bounded_number_of_times(unit):
     text = CountingText(unit * 20_000)
     CountingText.looked = 0

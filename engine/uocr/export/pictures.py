@@ -1,0 +1,120 @@
+"""Pictures cut out of pages: clamped to the page, numbered by what is really saved."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from PIL import Image
+
+from uocr.document import Box, Page
+from uocr.export.target import failed, refuse_existing
+
+PageImages = Callable[[Page], Image.Image | None]
+"""Gives the oriented picture of a page, at any size; None when it is not to be had."""
+
+_JPEG_QUALITY = 90
+
+
+class PageCrops:
+    """Cuts pictures out of one page, whose picture is fetched at the first cut and freed with the object."""
+
+    def __init__(self, page: Page, page_images: PageImages | None) -> None:
+        self._page = page
+        self._page_images = page_images
+        self._image: Image.Image | None = None
+        self._fetched = False
+        self.notes: list[str] = []
+
+    @property
+    def image(self) -> Image.Image | None:
+        """The page's picture, None when there is none; why is told once in `notes`."""
+        if not self._fetched:
+            self._fetched = True
+            number = self._page.index + 1
+            if self._page_images is None:
+                self.notes.append(f"page {number}: no picture of it was given, so nothing was cut from it")
+                return None
+            try:
+                self._image = self._page_images(self._page)
+            except Exception as error:  # a page picture that is gone must not lose the text of all pages
+                self.notes.append(f"page {number}: its picture cannot be read: {error}")
+                return None
+            if self._image is None:
+                self.notes.append(f"page {number}: its picture is not to be had")
+        return self._image
+
+    def cut(self, box: Box) -> bytes | None:
+        """That part of the page as a JPEG file; None when it covers no pixel or there is no page picture."""
+        image = self.image
+        if image is None:
+            return None
+        left, top, right, bottom = place = box.pixels(*image.size)
+        if left >= right or top >= bottom:
+            self.notes.append(f"page {self._page.index + 1}: a box that covers no pixel was left out")
+            return None
+        data = io.BytesIO()
+        on_white(image.crop(place)).save(data, "JPEG", quality=_JPEG_QUALITY)
+        return data.getvalue()
+
+
+def on_white(image: Image.Image) -> Image.Image:
+    """`image` as RGB or grey, what is transparent shown on white."""
+    if image.has_transparency_data:
+        rgba = image.convert("RGBA")
+        image = Image.new("RGB", image.size, "white")
+        image.paste(rgba, mask=rgba.getchannel("A"))
+    return image if image.mode in ("RGB", "L") else image.convert("RGB")
+
+
+class PictureFolder:
+    """The folder beside an exported file that its pictures go to, made when the first one is saved."""
+
+    def __init__(self, document: Path, *, overwrite: bool) -> None:
+        self.path = document.with_name(f"{document.stem}-pictures")
+        self._overwrite = overwrite
+        self._partial = self.path.with_name(self.path.name + ".partial")
+        self._made = False
+        self._waiting: list[str] = []
+        self.count = 0
+        """Pictures saved so far."""
+
+    def save(self, data: bytes) -> str:
+        """Keep one picture; its name relative to the document's folder, with "/" between the parts."""
+        try:
+            if not self.count:
+                if not self._overwrite:
+                    refuse_existing(self.path)
+                self._partial.mkdir(exist_ok=True)
+                self._made = True
+                for left_over in self._partial.glob("[0-9]*.jpg"):  # of an export that was killed
+                    left_over.unlink()
+            name = f"{self.count + 1:04d}.jpg"
+            (self._partial / name).write_bytes(data)
+        except OSError as error:
+            raise failed(self.path, error) from error
+        self.count += 1
+        self._waiting.append(name)
+        return f"{self.path.name}/{name}"
+
+    def commit(self) -> None:
+        """Give the pictures saved so far their final place."""
+        try:
+            if self._waiting:
+                self.path.mkdir(exist_ok=True)
+            for name in self._waiting:
+                os.replace(self._partial / name, self.path / name)
+        except OSError as error:
+            raise failed(self.path, error) from error
+        self._waiting.clear()
+
+    def close(self) -> None:
+        """Remove what was not committed."""
+        if self._made:
+            with contextlib.suppress(OSError):
+                for left in self._partial.iterdir():
+                    left.unlink()
+                self._partial.rmdir()

@@ -1,0 +1,185 @@
+"""Tables as the model writes them, `<table><tr><td>...`, into a grid of cells.
+
+Tolerates what a model that was cut short leaves behind: missing end tags, rows of unequal length, spans
+beyond the table, tables inside cells (flattened to text). Text between the cells is kept.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+from uocr.export.characters import clean
+from uocr.export.inline import Line, Run, split_lines, split_runs
+
+SPAN_LIMIT = 1000
+"""Columns or rows that one cell may span (HTML's own limit for columns)."""
+
+GRID_LIMIT = 100_000
+"""Places in a grid; spans of a table that would need more are ignored."""
+
+
+@dataclass(slots=True)
+class Cell:
+    """One cell: its lines, how far it reaches, its place (row, column from 0)."""
+
+    lines: list[Line]
+    rows: int = 1
+    columns: int = 1
+    header: bool = False
+    row: int = 0
+    column: int = 0
+
+
+@dataclass(slots=True)
+class Table:
+    """Cells row by row, `height` x `width` places; `outside` is text that stood between the cells."""
+
+    rows: list[list[Cell]] = field(default_factory=list)
+    width: int = 0
+    outside: str = ""
+
+    @property
+    def height(self) -> int:
+        return len(self.rows)
+
+    @property
+    def has_spans(self) -> bool:
+        return any(cell.rows > 1 or cell.columns > 1 for row in self.rows for cell in row)
+
+    def grid(self) -> list[list[Cell | None]]:
+        """[height][width]: each cell at its top left place, None under spans and where a row is short."""
+        places: list[list[Cell | None]] = [[None] * self.width for _ in self.rows]
+        for row in self.rows:
+            for cell in row:
+                places[cell.row][cell.column] = cell
+        return places
+
+
+_TABLE_TAG = re.compile(r"<(/?)table(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)(table|thead|tbody|tfoot|caption|tr|td|th|b|i|u|em|strong|p|div|span|font|a)"
+                  r"((?:\s[^<>]*)?)/?>", re.IGNORECASE)
+_SPAN = re.compile(r"(colspan|rowspan)\s*=\s*[\"']?\s*([0-9]{1,9})", re.IGNORECASE)
+
+
+def split_tables(text: str) -> list[tuple[bool, str]]:
+    """`text` in pieces, (is a table, piece), in order. A table without end reaches to the end of the text."""
+    pieces = []
+    depth = start = 0
+    for tag in _TABLE_TAG.finditer(text):
+        if not tag.group(1):
+            if depth == 0:
+                pieces.append((False, text[start:tag.start()]))
+                start = tag.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if depth == 0:
+                pieces.append((True, text[start:tag.end()]))
+                start = tag.end()
+    pieces.append((depth > 0, text[start:]))
+    return [(is_table, piece) for is_table, piece in pieces if piece]
+
+
+def read_table(markup: str) -> Table | None:
+    """The table in `markup`; None when it has no cell at all."""
+    table = Table()
+    texts: list[str] = []  # pieces of the open cell
+    outside: list[str] = []
+    cell: Cell | None = None
+    depth = 0
+
+    def close_cell() -> None:
+        nonlocal cell
+        if cell is not None:
+            # Entities last: a written &lt;sup&gt; means the characters, not a tag.
+            runs = [Run(run.kind, _unescape(run.text)) for run in split_runs("".join(texts).strip())]
+            cell.lines = [line for line in split_lines(runs) if line]
+            cell = None
+        texts.clear()
+
+    start = 0
+    for tag in _TAG.finditer(markup):
+        (texts if cell is not None else outside).append(markup[start:tag.start()])
+        start = tag.end()
+        closing, name = bool(tag.group(1)), tag.group(2).lower()
+        if name == "table":
+            depth += -1 if closing else 1
+            if depth > 1 or (closing and depth == 1):
+                texts.append("\n")
+        elif depth > 1:
+            texts.append("\n" if name == "tr" else " ")
+        elif name in ("tr", "td", "th", "thead", "tbody", "tfoot", "caption"):
+            close_cell()
+            if name == "tr" and not closing:
+                table.rows.append([])
+            if name in ("td", "th") and not closing:
+                if not table.rows:
+                    table.rows.append([])
+                cell = _new_cell(name, tag.group(3))
+                table.rows[-1].append(cell)
+        elif name in ("p", "div"):
+            (texts if cell is not None else outside).append("\n")
+    (texts if cell is not None else outside).append(markup[start:])
+    close_cell()
+
+    table.outside = _unescape(" ".join(piece.strip() for piece in outside if piece.strip()))
+    if not any(table.rows):
+        return None
+    _place(table)
+    return table
+
+
+def _unescape(text: str) -> str:
+    return clean(html.unescape(text))[0]
+
+
+def _new_cell(name: str, attributes: str) -> Cell:
+    cell = Cell([], header=name == "th")
+    for attribute, number in _SPAN.findall(attributes):
+        span = min(max(int(number), 1), SPAN_LIMIT)
+        if attribute.lower() == "colspan":
+            cell.columns = span
+        else:
+            cell.rows = span
+    return cell
+
+
+def _place(table: Table) -> None:
+    """Give every cell its row and column; cut spans at the table's last row and where cells would overlap.
+
+    Rows and columns in which no cell begins are taken out: a wild `colspan="1000"` must not make a thousand
+    columns, and an empty row only says how far the cells above it reach.
+    """
+    height = len(table.rows)
+    for y, row in enumerate(table.rows):
+        for cell in row:
+            cell.rows = min(cell.rows, height - y)
+    if sum(cell.rows * cell.columns for row in table.rows for cell in row) > GRID_LIMIT:
+        for row in table.rows:
+            for cell in row:
+                cell.rows = cell.columns = 1
+    taken: set[tuple[int, int]] = set()
+    for y, row in enumerate(table.rows):
+        x = 0
+        for cell in row:
+            while (y, x) in taken:
+                x += 1
+            cell.row, cell.column = y, x
+            free = 1
+            while free < cell.columns and (y, x + free) not in taken:
+                free += 1
+            cell.columns = free
+            taken.update((y + dy, x + dx) for dy in range(cell.rows) for dx in range(cell.columns))
+            x += cell.columns
+
+    table.rows = [row for row in table.rows if row]
+    cells = [cell for row in table.rows for cell in row]
+    rows, columns = sorted({cell.row for cell in cells}), sorted({cell.column for cell in cells})
+    for cell in cells:
+        cell.rows = bisect_left(rows, cell.row + cell.rows) - bisect_left(rows, cell.row)
+        cell.columns = bisect_left(columns, cell.column + cell.columns) - bisect_left(columns, cell.column)
+        cell.row, cell.column = bisect_left(rows, cell.row), bisect_left(columns, cell.column)
+    table.width = len(columns)

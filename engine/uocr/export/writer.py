@@ -1,0 +1,69 @@
+"""What a format's writer is given and has to do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uocr.document import Document, Page
+from uocr.export.content import Part, parts_of
+from uocr.export.pictures import PageCrops, PageImages, PictureFolder
+
+if TYPE_CHECKING:
+    import pymupdf
+
+Originals = Callable[[Page], "pymupdf.Document | Path | None"]
+"""Gives the PDF that a page came from: its path, or an opened document where a password is needed."""
+
+
+@dataclass(slots=True)
+class Job:
+    """One call of `export`: its options, and what there is to tell the caller afterwards."""
+
+    folder: PictureFolder
+    pictures: bool = True
+    page_images: PageImages | None = None
+    originals: Originals | None = None
+    add_to_text_layer: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    def crops(self, page: Page) -> PageCrops:
+        return PageCrops(page, self.page_images)
+
+
+class Writer(ABC):
+    """Writes pages to `partial`, one after another, keeping as little of them in memory as the format allows.
+    Writes pages to `partial`, one after another, keeping as little of them in memory as the format allows."""
+
+    def __init__(self, partial: Path, job: Job) -> None:
+        self.partial = partial
+        self.job = job
+        self.count = 0
+        """Pages written so far."""
+
+    @abstractmethod
+    def page(self, document: Document, page: Page) -> None:
+        """Write one page of `document` (whose own list of pages is not looked at)."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Complete the file and close it."""
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """Close the file without completing it; never raises."""
+
+    def parts(self, page: Page) -> Iterator[Part]:
+        """The parts of all blocks of `page`; characters that had to be replaced are told in the job's notes.
+        The parts of all blocks of `page`; characters that had to be replaced are told in the job's notes."""
+        replaced = 0
+        for block in page.blocks:
+            parts, count = parts_of(block)
+            replaced += count
+            yield from parts
+        if replaced:
+            were = "characters were" if replaced > 1 else "character was"
+            self.job.notes.append(f"page {page.index + 1}: {replaced} control {were} replaced or removed")
