@@ -71,6 +71,11 @@ class TensorInfo:
     section: int
     sha256: bytes
 
+    @property
+    def count(self) -> int:
+        """Elements."""
+        return math.prod(self.shape)
+
 
 def payload_bytes(dtype: str, shape: tuple[int, ...]) -> tuple[int, int]:
     """Bytes of the codes and of the scales of a tensor; quantised types need a last axis of whole groups."""

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from uocr.convert.pipeline import Report, convert_checkpoint
+from uocr.convert.pipeline import convert_checkpoint
 from uocr.errors import UocrError
 from uocr.modelfile import PROFILES
 
@@ -24,24 +24,8 @@ def main() -> int:
     except UocrError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
-    print_report(report)
+    print("\n".join(report.lines()))
     return 0
-
-
-def print_report(report: Report) -> None:
-    """The report in plain lines."""
-    types = ", ".join(f"{count} {dtype}" for dtype, count in sorted(report.dtypes.items()))
-    print(f"{report.file_bytes:,} bytes, model {report.model_id[:16]}, {report.source_tensors} source "
-          f"tensors ({types})")
-    for note in report.kept_f32:
-        print(f"kept in f32: {note.tensor} ({note.overflow} values beyond f16, greatest {note.greatest:g})")
-    if report.lossy:
-        fewer = sum(note.subnormal for note in report.lossy)
-        zero = sum(note.flushed for note in report.lossy)
-        print(f"small values: in {len(report.lossy)} tensors f16 holds {fewer} with fewer bits and rounds "
-              f"{zero} to 0")
-    for remark in report.remarks:
-        print(f"config.json: {remark}")
 
 
 if __name__ == "__main__":

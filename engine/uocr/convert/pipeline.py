@@ -50,6 +50,20 @@ class Report:
     lossy: list[RangeNote] = field(default_factory=list)  # f16 holds small values with fewer bits or as 0
     remarks: list[str] = field(default_factory=list)
 
+    def lines(self) -> list[str]:
+        """The report in plain sentences, the most important first."""
+        types = ", ".join(f"{count} {dtype}" for dtype, count in sorted(self.dtypes.items()))
+        lines = [f"{self.file_bytes:,} bytes, model {self.model_id[:16]}, {self.source_tensors} source tensors "
+                 f"({types})"]
+        lines += [f"kept in f32: {note.tensor} ({note.overflow} values beyond f16, greatest {note.greatest:g})"
+                  for note in self.kept_f32]
+        if self.lossy:
+            fewer = sum(note.subnormal for note in self.lossy)
+            zero = sum(note.flushed for note in self.lossy)
+            lines.append(f"small values: in {len(self.lossy)} tensors f16 holds {fewer:,} with fewer bits and "
+                         f"rounds {zero:,} to 0")
+        return lines + [f"config.json: {remark}" for remark in self.remarks]
+
 
 def convert_checkpoint(src: Path, dst: Path, profile: str, *, progress: Progress | None = None,
                        overwrite: bool = False, front_end: Mapping[str, Any] | None = None,
