@@ -232,4 +232,4 @@ def _complaints(*, about_tree: bool = True) -> str:
     """
     text = pymupdf.TOOLS.mupdf_warnings(reset=True)
     lines = dict.fromkeys(line.strip() for line in text.splitlines() if line.strip())
-    return "; ".join(line for line in lines if about_tree or "page tree" not in line)[:200]
+    return "; ".join(line for line in lines if about_tree or "page tree" not in line)[:200].rstrip(". ")

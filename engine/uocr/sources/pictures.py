@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import threading
 import warnings
 from collections.abc import Iterator
@@ -49,8 +50,9 @@ class PictureSource(Source):
                 self._image = self._opened()
             limits.check_pixels(name, *self._image.size)
             with _explained(name, limits):
-                frames = _page_frames(self._image)
+                frames, damage = _page_frames(self._image)
             super().__init__(name, choose_pages(pages, len(frames), name), limits)
+            self.notes += damage
         except BaseException:
             self.close()
             raise
@@ -74,16 +76,13 @@ class PictureSource(Source):
         with self._lock:
             frame = self._at(i)
             dpi = _dpi(frame)
-            with _explained(name, self.limits, notes):
-                frame.load()
-                turned = upright(frame, notes)
-                if self._compat == "upstream":
-                    rgb = upstream_rgb(turned)
-                else:
-                    turned.format = frame.format  # what the inks of a CMYK JPEG mean depends on it
-                    rgb = readable_rgb(turned, notes)
-                if rgb is frame:
-                    rgb = frame.copy()  # the next seek would overwrite it
+            try:
+                with _explained(name, self.limits, notes):
+                    frame.load()
+                    rgb = _upright_rgb(frame, self._compat, notes)
+            except UocrError:
+                self._image = None  # a decoder that failed is not used for the next frame
+                raise
             if len(self._frames) == 1:
                 self._image = None  # its decoded pixels; the file is opened again if the page is wanted again
         return PageImage(rgb, self.name, index, rgb.width, rgb.height, dpi, notes=notes)
@@ -148,16 +147,23 @@ class MemoryPicture(Source):
     def page(self, i: int) -> PageImage:
         index = self._check_index(i)
         notes: list[str] = []
-        with _explained(self.name, self.limits):
-            turned = upright(self._image, notes)
-            turned.format = self._image.format
-            rgb = upstream_rgb(turned) if self._compat == "upstream" else readable_rgb(turned, notes)
-            if rgb is self._image:
-                rgb = rgb.copy()
+        with _explained(self.name, self.limits, notes):
+            rgb = _upright_rgb(self._image, self._compat, notes)
         return PageImage(rgb, self.name, index, rgb.width, rgb.height, _dpi(self._image), notes=notes)
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def _upright_rgb(image: Image.Image, compat: Compat, notes: list[str]) -> Image.Image:
+    """A new RGB picture, turned upright; `image` is left as it is."""
+    turned = upright(image, notes)
+    if compat == "upstream":
+        rgb = upstream_rgb(turned)
+    else:
+        turned.format = image.format  # what the inks of a CMYK JPEG mean depends on it
+        rgb = readable_rgb(turned, notes)
+    return rgb.copy() if rgb is image else rgb
 
 
 def _open_stream(content: Content) -> io.BufferedReader | io.BytesIO:
@@ -167,13 +173,21 @@ def _open_stream(content: Content) -> io.BufferedReader | io.BytesIO:
         raise UnreadableFile(f"{content.name} cannot be opened: {error.strerror or error}.") from error
 
 
-def _page_frames(image: Image.Image) -> list[int]:
-    """Numbers of the frames that are pages; a TIFF's reduced copies (thumbnails) are not."""
+def _page_frames(image: Image.Image) -> tuple[list[int], list[str]]:
+    """Numbers of the frames that are pages, and what is wrong with the file.
+
+    A TIFF's reduced copies (thumbnails) are no pages. Of a file cut short the frames before the cut remain.
+    """
     if image.format not in _WITH_PAGES:
-        return [0]
-    count = int(getattr(image, "n_frames", 1))
+        return [0], []
+    notes: list[str] = []
+    try:
+        count = int(getattr(image, "n_frames", 1))
+    except Exception as error:  # counting walks the whole file, which may be cut short
+        count = _frames_before_damage(image)
+        notes.append(f"The file is damaged behind frame {count} ({error}).")
     if image.format != "TIFF" or count == 1:
-        return list(range(count))
+        return list(range(count)), notes
     pages = []
     for frame in range(count):
         image.seek(frame)
@@ -181,7 +195,18 @@ def _page_frames(image: Image.Image) -> list[int]:
         if not int(tags.get(_SUBFILE_TYPE, 0)) & _REDUCED:
             pages.append(frame)
     image.seek(0)
-    return pages or [0]
+    return pages or [0], notes
+
+
+def _frames_before_damage(image: Image.Image) -> int:
+    count = 0
+    try:
+        while True:
+            image.seek(count)
+            count += 1
+    except Exception:
+        image.seek(0)
+        return max(count, 1)
 
 
 def _dpi(image: Image.Image) -> float | None:
@@ -210,8 +235,10 @@ def _explained(name: str, limits: Limits, notes: list[str] | None = None) -> Ite
     except UocrError:
         raise
     except Image.DecompressionBombError as error:
-        raise TooLarge(
-            f"{name} holds more pixels than can be opened ({error}); make it smaller first.") from error
+        claimed = re.search(r"\((\d+) pixels", str(error))
+        count = f"{int(claimed[1]):,}" if claimed else "too many"
+        raise TooLarge(f"{name} claims {count} pixels, over the limit of {limits.max_pixels:,}; "
+                       "make it smaller first.") from error
     except Image.UnidentifiedImageError as error:
         raise UnreadableFile(f"{name} is damaged or not a picture or PDF that can be read "
                              f"({', '.join((*FORMATS, 'HEIF', 'PDF'))}).") from error

@@ -53,9 +53,6 @@ def readable_rgb(image: Image.Image, notes: list[str]) -> Image.Image:
         return _from_deep_grey(image, notes).convert("RGB")
     if image.mode == "CMYK":
         return _inks(image, notes).convert("RGB")
-    if image.mode == "LAB":
-        notes.append("Colours in CIELAB were read as grey.")
-        return image.getchannel(0).convert("RGB")
     if image.has_transparency_data:
         return _on_paper(image.convert("RGBA"), notes)
     return image if image.mode == "RGB" else image.convert("RGB")
