@@ -7,7 +7,9 @@
 #include "run.h"
 #include "status.h"
 
-static uint64_t held(const uocr_arena *arena) { return arena->used > 0 ? uocr_memory_rounded(arena->used) : 0; }
+static uint64_t held(const uocr_arena *arena) {
+    return arena->used > 0 ? uocr_memory_rounded(arena->used) : 0;
+}
 
 static void add_vision(const uocr_model *model, const uocr_request *request, uint64_t *category) {
     uocr_vision vision;
@@ -39,18 +41,19 @@ static void fill(const uocr_engine *engine, const uocr_request *request, uocr_me
     uint64_t *category = estimate->category;
     *estimate = (uocr_memory_estimate){.size = sizeof *estimate};
     category[UOCR_MEMORY_MODEL] = engine->file.bytes;
-    category[UOCR_MEMORY_TRANSIENT] = engine->idle_transient + uocr_memory_rounded(uocr_run_bytes(request)) +
-                                      uocr_sampler_bytes(request);
+    category[UOCR_MEMORY_TRANSIENT] =
+        engine->idle_transient + uocr_memory_rounded(uocr_run_bytes(request)) + uocr_sampler_bytes(request);
     add_vision(&model, request, category);
     add_decoder(&model, request, category);
     uint64_t both = category[UOCR_MEMORY_TRANSIENT] + category[UOCR_MEMORY_VISION_FEATURES];
-    estimate->vision_peak = both + category[UOCR_MEMORY_HOST_STAGING] + category[UOCR_MEMORY_VISION_WORKSPACE];
+    estimate->vision_peak =
+        both + category[UOCR_MEMORY_HOST_STAGING] + category[UOCR_MEMORY_VISION_WORKSPACE];
     estimate->decoder_peak = both + category[UOCR_MEMORY_KV_CACHE] + category[UOCR_MEMORY_PROMPT_EMBEDDINGS] +
                              category[UOCR_MEMORY_DECODER_SCRATCH] + category[UOCR_MEMORY_MOE_SCRATCH] +
                              category[UOCR_MEMORY_LOGITS];
-    estimate->total = category[UOCR_MEMORY_MODEL] + (estimate->vision_peak > estimate->decoder_peak
-                                                         ? estimate->vision_peak
-                                                         : estimate->decoder_peak);
+    estimate->total =
+        category[UOCR_MEMORY_MODEL] +
+        (estimate->vision_peak > estimate->decoder_peak ? estimate->vision_peak : estimate->decoder_peak);
     estimate->budget = engine->memory.budget;
     estimate->fits = estimate->total <= estimate->budget;
     estimate->visual_rows = request->visual_rows;
@@ -62,7 +65,8 @@ static void fill(const uocr_engine *engine, const uocr_request *request, uocr_me
 static bool with_pages(const uocr_engine *engine, const uocr_request *request, uint32_t pages, uint32_t size,
                        uocr_request *other) {
     *other = *request;
-    other->layout = (uocr_layout){.pages = pages, .global_side = size / 64, .crop_side = request->layout.crop_side};
+    other->layout =
+        (uocr_layout){.pages = pages, .global_side = size / 64, .crop_side = request->layout.crop_side};
     other->global_size = size;
     other->views = pages;
     other->visual_rows = uocr_layout_rows(&other->layout);
@@ -81,7 +85,8 @@ static bool pages_fit(const uocr_engine *engine, const uocr_request *request, ui
     return estimate.fits;
 }
 
-/* Needs grow with the pages: the largest number that fits lies between one that does and one that does not. */
+/* Needs grow with the pages: the largest number that fits lies between one that does and one that does not.
+ */
 static uint32_t most_pages(const uocr_engine *engine, const uocr_request *request) {
     uint32_t fits = 0, refused = 1;
     if (request->layout.pages == 0) {
@@ -98,7 +103,8 @@ static uint32_t most_pages(const uocr_engine *engine, const uocr_request *reques
     return fits;
 }
 
-void uocr_admit_estimate(const uocr_engine *engine, const uocr_request *request, uocr_memory_estimate *estimate) {
+void uocr_admit_estimate(const uocr_engine *engine, const uocr_request *request,
+                         uocr_memory_estimate *estimate) {
     fill(engine, request, estimate);
     if (request->layout.crop_cols > 0) { /* crops belong to one page */
         estimate->most_pages_that_fit = estimate->fits;
@@ -124,7 +130,8 @@ static double megabytes(uint64_t bytes) { return (double)bytes / 1e6; }
 
 static void append_table(text *out, const uocr_memory_estimate *estimate) {
     for (uint32_t c = 0; c < UOCR_MEMORY_CATEGORIES; c++) {
-        append(out, "%s %s %.1f", c == 0 ? "" : ",", uocr_memory_category_name(c), megabytes(estimate->category[c]));
+        append(out, "%s %s %.1f", c == 0 ? "" : ",", uocr_memory_category_name(c),
+               megabytes(estimate->category[c]));
     }
 }
 
@@ -132,7 +139,8 @@ static void append_advice(const uocr_engine *engine, const uocr_request *request
     static const uint32_t sizes[] = {1280, 1024, 640, 512};
     const uint32_t pages = request->layout.pages;
     if (pages > 1 && most > 0) {
-        append(out, "At most %" PRIu32 " pages of %" PRIu32 " pixels fit in one pass.", most, request->global_size);
+        append(out, "At most %" PRIu32 " pages of %" PRIu32 " pixels fit in one pass.", most,
+               request->global_size);
         return;
     }
     if (request->layout.crop_cols > 0 && pages_fit(engine, request, 1, request->global_size)) {
@@ -157,7 +165,9 @@ uocr_status uocr_admit(const uocr_engine *engine, const uocr_request *request, u
     }
     append_table(&table, &estimate);
     append_advice(engine, request, estimate.most_pages_that_fit, &advice);
-    return uocr_fail(error, UOCR_OVER_BUDGET, estimate.total, estimate.budget,
-                     "This plan needs %.1f MB of memory and the budget is %.1f MB (in MB:%s; vision and decoder do not "
-                     "add). %s", megabytes(estimate.total), megabytes(estimate.budget), table.bytes, advice.bytes);
+    return uocr_fail(
+        error, UOCR_OVER_BUDGET, estimate.total, estimate.budget,
+        "This plan needs %.1f MB of memory and the budget is %.1f MB (in MB:%s; vision and decoder do not "
+        "add). %s",
+        megabytes(estimate.total), megabytes(estimate.budget), table.bytes, advice.bytes);
 }

@@ -38,7 +38,8 @@ static uocr_status check_options(const uocr_engine_options *options, uocr_error 
     }
     if (options->backend > UOCR_BACKEND_METAL) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, options->backend, UOCR_BACKEND_METAL,
-                         "Back end %" PRIu32 " is unknown; use auto (0), cpu (1) or metal (2).", options->backend);
+                         "Back end %" PRIu32 " is unknown; use auto (0), cpu (1) or metal (2).",
+                         options->backend);
     }
     if (options->backend == UOCR_BACKEND_METAL) {
         return uocr_fail(error, UOCR_BACKEND, UOCR_BACKEND_METAL, 0,
@@ -54,7 +55,8 @@ static uocr_status check_options(const uocr_engine_options *options, uocr_error 
     }
     if (options->threads > MOST_THREADS) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, options->threads, MOST_THREADS,
-                         "%" PRIu32 " threads were asked for; at most %d, or 0 for as many as there are processors.",
+                         "%" PRIu32
+                         " threads were asked for; at most %d, or 0 for as many as there are processors.",
                          options->threads, MOST_THREADS);
     }
     return UOCR_OK;
@@ -66,10 +68,11 @@ static uocr_status start(uocr_engine *engine, const uocr_engine_options *options
     engine->memory.budget = options->memory_budget > 0 ? options->memory_budget : default_budget();
     uint64_t held = engine->file.bytes + sizeof *engine;
     if (held > engine->memory.budget) {
-        return uocr_fail(error, UOCR_OVER_BUDGET, held, engine->memory.budget,
-                         "%s alone takes %.1f MB and the memory budget is %.1f MB; raise it or use a file with smaller "
-                         "weights (q8, q4).", engine->file.path, (double)held / 1e6,
-                         (double)engine->memory.budget / 1e6);
+        return uocr_fail(
+            error, UOCR_OVER_BUDGET, held, engine->memory.budget,
+            "%s alone takes %.1f MB and the memory budget is %.1f MB; raise it or use a file with smaller "
+            "weights (q8, q4).",
+            engine->file.path, (double)held / 1e6, (double)engine->memory.budget / 1e6);
     }
     uocr_memory_count(&engine->memory, UOCR_MEMORY_MODEL, engine->file.bytes);
     uocr_memory_count(&engine->memory, UOCR_MEMORY_TRANSIENT, sizeof *engine);
@@ -92,16 +95,18 @@ static void stop(uocr_engine *engine) {
 uocr_status uocr_engine_open(const uocr_engine_options *theirs, uocr_engine **out, uocr_error *error) {
     uocr_engine_options options;
     if (!theirs || !out || uocr_abi_size(theirs) <= sizeof theirs->size) {
-        return uocr_fail(error, UOCR_INVALID_ARGUMENT, 0, sizeof options,
-                         "uocr_engine_open needs a place for the engine and options whose size field is set to "
-                         "sizeof(uocr_engine_options).");
+        return uocr_fail(
+            error, UOCR_INVALID_ARGUMENT, 0, sizeof options,
+            "uocr_engine_open needs a place for the engine and options whose size field is set to "
+            "sizeof(uocr_engine_options).");
     }
     *out = NULL;
     uocr_abi_read(&options, sizeof options, theirs);
     UOCR_TRY(check_options(&options, error));
     uocr_engine *engine = calloc(1, sizeof *engine);
     if (!engine) {
-        return uocr_fail(error, UOCR_OUT_OF_MEMORY, sizeof *engine, 0, "The system refused memory for an engine.");
+        return uocr_fail(error, UOCR_OUT_OF_MEMORY, sizeof *engine, 0,
+                         "The system refused memory for an engine.");
     }
     uocr_status status = start(engine, &options, error);
     if (status != UOCR_OK) {
@@ -134,14 +139,25 @@ uocr_status uocr_engine_info(const uocr_engine *engine, uocr_model_info *out, uo
                          "uocr_engine_info needs an engine and an info whose size field is set.");
     }
     const uocr_config *config = &engine->file.config;
-    uocr_model_info info = {
-        .profile = engine->file.profile, .vocab_size = config->vocab_size, .usable_vocab = config->usable_vocab,
-        .bos_id = config->bos_id, .eos_id = config->eos_id, .pad_id = config->pad_id, .image_id = config->image_id,
-        .hidden_size = config->hidden, .layers = config->layers, .heads = config->heads,
-        .head_dim = config->head_dim, .experts = config->experts, .experts_per_token = config->top_k,
-        .max_positions = config->max_positions, .ring_window = config->ring_window, .threads = engine->threads,
-        .file_bytes = engine->file.bytes, .parameters = stored_parameters(&engine->file),
-        .budget = engine->memory.budget};
+    uocr_model_info info = {.profile = engine->file.profile,
+                            .vocab_size = config->vocab_size,
+                            .usable_vocab = config->usable_vocab,
+                            .bos_id = config->bos_id,
+                            .eos_id = config->eos_id,
+                            .pad_id = config->pad_id,
+                            .image_id = config->image_id,
+                            .hidden_size = config->hidden,
+                            .layers = config->layers,
+                            .heads = config->heads,
+                            .head_dim = config->head_dim,
+                            .experts = config->experts,
+                            .experts_per_token = config->top_k,
+                            .max_positions = config->max_positions,
+                            .ring_window = config->ring_window,
+                            .threads = engine->threads,
+                            .file_bytes = engine->file.bytes,
+                            .parameters = stored_parameters(&engine->file),
+                            .budget = engine->memory.budget};
     snprintf(info.backend, sizeof info.backend, "%s", engine->backend->name);
     snprintf(info.simd, sizeof info.simd, "%s", engine->backend->simd);
     memcpy(info.model_id, engine->file.model_id, sizeof info.model_id);
@@ -165,7 +181,8 @@ uocr_status uocr_engine_verify(uocr_engine *engine, uocr_error *error) {
     return uocr_model_file_verify(&engine->file, error);
 }
 
-uocr_status uocr_estimate(uocr_engine *engine, const uocr_plan *plan, uocr_memory_estimate *out, uocr_error *error) {
+uocr_status uocr_estimate(uocr_engine *engine, const uocr_plan *plan, uocr_memory_estimate *out,
+                          uocr_error *error) {
     uocr_request request;
     uocr_memory_estimate estimate;
     if (!engine || !out || uocr_abi_size(out) <= sizeof out->size) {

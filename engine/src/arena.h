@@ -1,8 +1,8 @@
 /* Memory of one category, laid out before it exists.
  *
- * A layout function hands out tensors from an arena. Called with an arena that has no buffer it measures; called again,
- * after the buffer of that size was made, it binds. So what the estimate promises and what a run allocates come from
- * the same lines of code. */
+ * A layout function hands out tensors from an arena. Called with an arena that has no buffer it measures;
+ * called again, after the buffer of that size was made, it binds. So what the estimate promises and what a
+ * run allocates come from the same lines of code. */
 #ifndef UOCR_SRC_ARENA_H
 #define UOCR_SRC_ARENA_H
 

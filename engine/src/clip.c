@@ -53,12 +53,14 @@ uocr_status uocr_clip_fit(const uocr_model *model, const uocr_clip *clip, void *
     }
     UOCR_TRY(model->backend->write(model->backend, clip->table.buffer, clip->table.offset, row,
                                    stored->cols * sizeof(float)));
-    return uocr_grid_resize(model->backend, stored, 1, stored_side(model->config), clip->side, scratch, clip->table, 1);
+    return uocr_grid_resize(model->backend, stored, 1, stored_side(model->config), clip->side, scratch,
+                            clip->table, 1);
 }
 
 size_t uocr_clip_pieces(const uocr_config *config) { return 1 + (size_t)config->clip_layers; }
 
-static uocr_status embed(const uocr_model *model, const uocr_clip *clip, uint32_t view, uocr_tensor features) {
+static uocr_status embed(const uocr_model *model, const uocr_clip *clip, uint32_t view,
+                         uocr_tensor features) {
     uocr_backend *backend = model->backend;
     const uocr_weights *weights = model->weights;
     uocr_tensor positions = clip->table;
@@ -70,7 +72,8 @@ static uocr_status embed(const uocr_model *model, const uocr_clip *clip, uint32_
         UOCR_TRY(backend->embed_rows(backend, &weights->clip_pos, NULL, positions, NULL, positions.rows));
     }
     UOCR_TRY(backend->add(backend, positions, clip->x));
-    UOCR_TRY(uocr_tap_rows(model->tap, backend, "clip/embed", UOCR_TAP_PLAIN, view, clip->x, 0, clip->x.rows));
+    UOCR_TRY(
+        uocr_tap_rows(model->tap, backend, "clip/embed", UOCR_TAP_PLAIN, view, clip->x, 0, clip->x.rows));
     UOCR_TRY(uocr_layer_norm_apply(backend, clip->x, &weights->clip_pre, model->config->clip_eps, clip->x));
     return uocr_tap_rows(model->tap, backend, "clip/pre_ln", UOCR_TAP_PLAIN, view, clip->x, 0, clip->x.rows);
 }

@@ -21,7 +21,9 @@ uocr_status uocr_clip_fit(const uocr_model *, const uocr_clip *, void *scratch);
 
 /* Pieces: tokens, positions and the first norm; every layer. */
 size_t uocr_clip_pieces(const uocr_config *);
-/* features [side^2, width]: SAM's. After the last piece the residual stream lies in clip->x, class token first. */
-uocr_status uocr_clip_piece(const uocr_model *, const uocr_clip *, size_t piece, uint32_t view, uocr_tensor features);
+/* features [side^2, width]: SAM's. After the last piece the residual stream lies in clip->x, class token
+ * first. */
+uocr_status uocr_clip_piece(const uocr_model *, const uocr_clip *, size_t piece, uint32_t view,
+                            uocr_tensor features);
 
 #endif

@@ -26,16 +26,17 @@ static void layout_workspaces(const uocr_model *model, uocr_decoder *decoder) {
     size_t attention = (size_t)config->heads * config->head_dim, widest = uocr_max(config->hidden, attention);
     size_t dense = uocr_max(config->intermediate, (size_t)config->shared_experts * config->moe_intermediate);
     uocr_arena_reserve(&memory->workspace, backend->linear_workspace(backend, rows, widest));
-    uocr_arena_reserve(&memory->workspace, backend->attention_workspace(backend, rows, decoder->prompt, config->heads,
-                                                                        config->head_dim));
+    uocr_arena_reserve(&memory->workspace, backend->attention_workspace(backend, rows, decoder->prompt,
+                                                                        config->heads, config->head_dim));
     uocr_arena_reserve(&memory->workspace,
                        backend->attention_workspace(backend, 1, slots, config->heads, config->head_dim));
     uocr_arena_reserve(&memory->moe_workspace, backend->linear_workspace(backend, rows, config->hidden));
-    uocr_arena_reserve(&memory->moe_workspace, backend->swiglu_workspace(backend, rows, config->hidden, dense));
+    uocr_arena_reserve(&memory->moe_workspace,
+                       backend->swiglu_workspace(backend, rows, config->hidden, dense));
     if (config->first_dense < config->layers) {
         uocr_arena_reserve(&memory->moe_workspace,
-                           backend->experts_workspace(backend, rows, config->top_k, config->experts, config->hidden,
-                                                      config->moe_intermediate));
+                           backend->experts_workspace(backend, rows, config->top_k, config->experts,
+                                                      config->hidden, config->moe_intermediate));
     }
 }
 
@@ -90,8 +91,8 @@ void uocr_decoder_destroy(const uocr_model *model, uocr_decoder *decoder) {
     uocr_arena_destroy(&memory->kv, model->backend);
 }
 
-uocr_status uocr_decoder_embed(const uocr_model *model, const uocr_decoder *decoder, const int32_t *ids, size_t first,
-                               size_t rows, size_t first_visual, uocr_tensor visual) {
+uocr_status uocr_decoder_embed(const uocr_model *model, const uocr_decoder *decoder, const int32_t *ids,
+                               size_t first, size_t rows, size_t first_visual, uocr_tensor visual) {
     uocr_backend *backend = model->backend;
     uint32_t id[UOCR_PREFILL_ROWS], target[UOCR_PREFILL_ROWS];
     size_t text = 0, end_visual = first_visual + visual.rows;
@@ -112,16 +113,17 @@ uocr_status uocr_decoder_embed(const uocr_model *model, const uocr_decoder *deco
     return UOCR_OK;
 }
 
-static uocr_status mixture(const uocr_model *model, const uocr_decoder *decoder, size_t l, const uocr_span *span,
-                           size_t from, size_t rows, uocr_tensor x) {
+static uocr_status mixture(const uocr_model *model, const uocr_decoder *decoder, size_t l,
+                           const uocr_span *span, size_t from, size_t rows, uocr_tensor x) {
     const uocr_config *config = model->config;
     const uocr_decoder_layer *layer = &model->weights->layer[l];
     uocr_backend *backend = model->backend;
-    uocr_tensor h = uocr_tensor_rows(decoder->h, from, rows), probs = uocr_tensor_rows(decoder->probs, from, rows);
+    uocr_tensor h = uocr_tensor_rows(decoder->h, from, rows),
+                probs = uocr_tensor_rows(decoder->probs, from, rows);
     uocr_tensor ids = uocr_tensor_rows(decoder->ids, from, rows);
     uocr_tensor weights = uocr_tensor_rows(decoder->weights, from, rows);
-    UOCR_TRY(backend->route(backend, h, &layer->router, config->top_k, config->norm_topk, config->routed_scale, probs,
-                            ids, weights));
+    UOCR_TRY(backend->route(backend, h, &layer->router, config->top_k, config->norm_topk,
+                            config->routed_scale, probs, ids, weights));
     if (model->tap) {
         size_t first = span->used > 0 ? 0 : span->position + from;
         size_t total = span->used > 0 ? 1 : decoder->prompt;
@@ -129,8 +131,8 @@ static uocr_status mixture(const uocr_model *model, const uocr_decoder *decoder,
         UOCR_TRY(uocr_tap_rows(model->tap, backend, "router_ids", (int)l, 0, ids, first, total));
         UOCR_TRY(uocr_tap_rows(model->tap, backend, "router_weights", (int)l, 0, weights, first, total));
     }
-    UOCR_TRY(backend->experts(backend, h, ids, weights, &layer->expert_gate, &layer->expert_up, &layer->expert_down,
-                              x));
+    UOCR_TRY(backend->experts(backend, h, ids, weights, &layer->expert_gate, &layer->expert_up,
+                              &layer->expert_down, x));
     if (config->shared_experts == 0) {
         return UOCR_OK;
     }
@@ -139,7 +141,9 @@ static uocr_status mixture(const uocr_model *model, const uocr_decoder *decoder,
 
 static uocr_status tap_cache(const uocr_model *model, const uocr_decoder *decoder, size_t l, size_t used) {
     const uocr_kv *kv = &decoder->kv[l];
-    uocr_tap_value value = {.number = (int)l, .total = kv->heads * used, .rank = 3,
+    uocr_tap_value value = {.number = (int)l,
+                            .total = kv->heads * used,
+                            .rank = 3,
                             .shape = {(uint32_t)kv->heads, (uint32_t)used, (uint32_t)kv->head_dim, 1}};
     for (size_t head = 0; model->tap && head < kv->heads; head++) {
         value.first = head * used;
@@ -154,19 +158,22 @@ static uocr_status tap_cache(const uocr_model *model, const uocr_decoder *decode
 }
 
 /* K and V of every row; attention and its projection only for rows from.. */
-static uocr_status attend(const uocr_model *model, const uocr_decoder *decoder, size_t l, const uocr_span *span,
-                          size_t from, size_t rows, uocr_tensor x) {
+static uocr_status attend(const uocr_model *model, const uocr_decoder *decoder, size_t l,
+                          const uocr_span *span, size_t from, size_t rows, uocr_tensor x) {
     const uocr_decoder_layer *layer = &model->weights->layer[l];
     const uocr_kv *kv = &decoder->kv[l];
     uocr_backend *backend = model->backend;
-    uocr_tensor h = uocr_tensor_rows(decoder->h, 0, span->rows), q = uocr_tensor_rows(decoder->q, 0, span->rows);
-    uocr_tensor k = uocr_tensor_rows(decoder->k, 0, span->rows), v = uocr_tensor_rows(decoder->v, 0, span->rows);
-    uocr_linear_part parts[3] = {{.weight = &layer->q, .y = q}, {.weight = &layer->k, .y = k},
-                                 {.weight = &layer->v, .y = v}};
-    UOCR_TRY(backend->rms_norm(backend, uocr_tensor_rows(decoder->x, 0, span->rows), &layer->input_norm.weight,
-                               model->config->rms_eps, h));
+    uocr_tensor h = uocr_tensor_rows(decoder->h, 0, span->rows),
+                q = uocr_tensor_rows(decoder->q, 0, span->rows);
+    uocr_tensor k = uocr_tensor_rows(decoder->k, 0, span->rows),
+                v = uocr_tensor_rows(decoder->v, 0, span->rows);
+    uocr_linear_part parts[3] = {
+        {.weight = &layer->q, .y = q}, {.weight = &layer->k, .y = k}, {.weight = &layer->v, .y = v}};
+    UOCR_TRY(backend->rms_norm(backend, uocr_tensor_rows(decoder->x, 0, span->rows),
+                               &layer->input_norm.weight, model->config->rms_eps, h));
     UOCR_TRY(backend->linear(backend, h, parts, 3));
-    UOCR_TRY(backend->rope_append(backend, q, k, v, kv, span->position, span->slot, model->config->rope_theta));
+    UOCR_TRY(
+        backend->rope_append(backend, q, k, v, kv, span->position, span->slot, model->config->rope_theta));
     UOCR_TRY(tap_cache(model, decoder, l, span->used > 0 ? span->used : span->position + span->rows));
     if (rows == 0) {
         return UOCR_OK;
@@ -181,7 +188,8 @@ static uocr_status attend(const uocr_model *model, const uocr_decoder *decoder, 
     return uocr_matrix_apply(backend, y, &layer->o, x, true);
 }
 
-uocr_status uocr_decoder_pass(const uocr_model *model, const uocr_decoder *decoder, size_t l, const uocr_span *span) {
+uocr_status uocr_decoder_pass(const uocr_model *model, const uocr_decoder *decoder, size_t l,
+                              const uocr_span *span) {
     const uocr_decoder_layer *layer = &model->weights->layer[l];
     const uocr_decoder_memory *memory = &decoder->memory;
     uocr_backend *backend = model->backend;
@@ -205,21 +213,23 @@ uocr_status uocr_decoder_pass(const uocr_model *model, const uocr_decoder *decod
     } else {
         UOCR_TRY(backend->swiglu(backend, h, &layer->gate, &layer->up, &layer->down, x));
     }
-    return uocr_tap_rows(model->tap, backend, "layer", (int)l, 0, x, span->used > 0 ? 0 : span->position + from,
-                         span->used > 0 ? 1 : decoder->prompt);
+    return uocr_tap_rows(model->tap, backend, "layer", (int)l, 0, x,
+                         span->used > 0 ? 0 : span->position + from, span->used > 0 ? 1 : decoder->prompt);
 }
 
-uocr_status uocr_decoder_norm(const uocr_model *model, const uocr_decoder *decoder, size_t first, size_t rows) {
+uocr_status uocr_decoder_norm(const uocr_model *model, const uocr_decoder *decoder, size_t first,
+                              size_t rows) {
     return model->backend->rms_norm(model->backend, uocr_tensor_rows(decoder->x, first, rows),
                                     &model->weights->final_norm.weight, model->config->rms_eps,
                                     uocr_tensor_rows(decoder->h, first, rows));
 }
 
-uocr_status uocr_decoder_head(const uocr_model *model, const uocr_decoder *decoder, size_t first, uocr_tensor logits) {
+uocr_status uocr_decoder_head(const uocr_model *model, const uocr_decoder *decoder, size_t first,
+                              uocr_tensor logits) {
     uocr_backend *backend = model->backend;
     backend->bind_workspace(backend, decoder->memory.workspace.buffer, decoder->memory.workspace.bytes);
-    return uocr_matrix_apply(backend, uocr_tensor_rows(decoder->h, first, logits.rows), &model->weights->head, logits,
-                             false);
+    return uocr_matrix_apply(backend, uocr_tensor_rows(decoder->h, first, logits.rows), &model->weights->head,
+                             logits, false);
 }
 
 uocr_span uocr_decoder_step_span(const uocr_decoder *decoder, size_t step) {

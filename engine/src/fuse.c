@@ -79,8 +79,8 @@ uocr_status uocr_fuse_marks(const uocr_model *model, const uocr_layout *layout, 
     return place_mark(model, layout, UOCR_ROW_SEPARATOR, &model->weights->separator, rows);
 }
 
-static uocr_status place_view(const uocr_model *model, const uocr_layout *layout, uint32_t view, uocr_tensor projected,
-                              uocr_tensor rows) {
+static uocr_status place_view(const uocr_model *model, const uocr_layout *layout, uint32_t view,
+                              uocr_tensor projected, uocr_tensor rows) {
     bool crop = uocr_layout_is_crop(layout, view);
     int32_t kind = crop ? UOCR_ROW_CROP : UOCR_ROW_GLOBAL;
     int32_t part = (int32_t)(crop ? view : view - layout->crop_cols * layout->crop_rows);
@@ -107,15 +107,16 @@ static uocr_tensor columns(uocr_tensor t, size_t first, size_t cols) {
     return t;
 }
 
-uocr_status uocr_fuse_view(const uocr_model *model, const uocr_fuse *fuse, const uocr_layout *layout, uint32_t view,
-                           uocr_tensor clip, uocr_tensor rows, bool *finite) {
+uocr_status uocr_fuse_view(const uocr_model *model, const uocr_fuse *fuse, const uocr_layout *layout,
+                           uint32_t view, uocr_tensor clip, uocr_tensor rows, bool *finite) {
     uocr_backend *backend = model->backend;
     size_t tokens = fuse->both.rows, width = clip.cols;
-    UOCR_TRY(backend->copy_rows(backend, uocr_tensor_rows(clip, 1, tokens), NULL, columns(fuse->both, 0, width), NULL,
-                                tokens));
-    UOCR_TRY(backend->copy_rows(backend, fuse->features, NULL, columns(fuse->both, width, fuse->features.cols), NULL,
-                                tokens));
-    UOCR_TRY(uocr_dense_apply(backend, fuse->both, &model->weights->projector, fuse->projected, UOCR_IDENTITY, false));
+    UOCR_TRY(backend->copy_rows(backend, uocr_tensor_rows(clip, 1, tokens), NULL,
+                                columns(fuse->both, 0, width), NULL, tokens));
+    UOCR_TRY(backend->copy_rows(backend, fuse->features, NULL,
+                                columns(fuse->both, width, fuse->features.cols), NULL, tokens));
+    UOCR_TRY(uocr_dense_apply(backend, fuse->both, &model->weights->projector, fuse->projected, UOCR_IDENTITY,
+                              false));
     UOCR_TRY(uocr_tap_rows(model->tap, backend, "proj", UOCR_TAP_PLAIN, view, fuse->projected, 0, tokens));
     UOCR_TRY(backend->all_finite(backend, fuse->projected, finite));
     return place_view(model, layout, view, fuse->projected, rows);

@@ -1,7 +1,8 @@
 /* From two encoders' features to visual rows: concatenate, project, lay out with newlines and separators.
  *
- * Row order (the order of injection into the prompt): one page with crops: the crops' mosaic, the global view, one
- * separator. Several pages: each global view with its own separator. Every row of tokens ends in a newline vector. */
+ * Row order (the order of injection into the prompt): one page with crops: the crops' mosaic, the global
+ * view, one separator. Several pages: each global view with its own separator. Every row of tokens ends in a
+ * newline vector. */
 #ifndef UOCR_SRC_FUSE_H
 #define UOCR_SRC_FUSE_H
 
@@ -28,8 +29,8 @@ bool uocr_layout_is_crop(const uocr_layout *, uint32_t view); /* crops come firs
 uocr_layout_row uocr_layout_at(const uocr_layout *, uint32_t row);
 
 typedef struct uocr_fuse {
-    uocr_tensor features; /* [side^2, net3]: SAM's, and CLIP's input */
-    uocr_tensor both;     /* [side^2, clip width + net3]: CLIP first, SAM second */
+    uocr_tensor features;  /* [side^2, net3]: SAM's, and CLIP's input */
+    uocr_tensor both;      /* [side^2, clip width + net3]: CLIP first, SAM second */
     uocr_tensor projected; /* [side^2, hidden] */
 } uocr_fuse;
 
@@ -38,7 +39,7 @@ size_t uocr_fuse_workspace(const uocr_model *, size_t side);
 /* Newlines and separators to their places in rows [visual rows, hidden]. */
 uocr_status uocr_fuse_marks(const uocr_model *, const uocr_layout *, uocr_tensor rows);
 /* clip [1 + side^2, width] with the class token first. *finite tells whether every projected value is. */
-uocr_status uocr_fuse_view(const uocr_model *, const uocr_fuse *, const uocr_layout *, uint32_t view, uocr_tensor clip,
-                           uocr_tensor rows, bool *finite);
+uocr_status uocr_fuse_view(const uocr_model *, const uocr_fuse *, const uocr_layout *, uint32_t view,
+                           uocr_tensor clip, uocr_tensor rows, bool *finite);
 
 #endif

@@ -11,16 +11,31 @@
 #include "run.h"
 #include "status.h"
 
-/* ---- stages ------------------------------------------------------------------------------------------------- */
+/* ---- stages ---- */
 
 enum { NOT_NUMBERED, SAM_BLOCKS, CLIP_LAYERS, LAYERS, MIXTURE_LAYERS };
-static const struct { const char *name; int numbered; } families[] = {
-    {"sam/embed", NOT_NUMBERED},      {"sam/block", SAM_BLOCKS},         {"sam/neck", NOT_NUMBERED},
-    {"sam/net_2", NOT_NUMBERED},      {"sam/net_3", NOT_NUMBERED},       {"clip/embed", NOT_NUMBERED},
-    {"clip/pre_ln", NOT_NUMBERED},    {"clip/block", CLIP_LAYERS},       {"proj", NOT_NUMBERED},
-    {"rows", NOT_NUMBERED},           {"embeds", NOT_NUMBERED},          {"layer", LAYERS},
-    {"final_norm", NOT_NUMBERED},     {"logits", NOT_NUMBERED},          {"router_probs", MIXTURE_LAYERS},
-    {"router_ids", MIXTURE_LAYERS},   {"router_weights", MIXTURE_LAYERS}, {"cache_k", LAYERS},
+static const struct {
+    const char *name;
+    int numbered;
+} families[] = {
+    {"sam/embed", NOT_NUMBERED},
+    {"sam/block", SAM_BLOCKS},
+    {"sam/neck", NOT_NUMBERED},
+    {"sam/net_2", NOT_NUMBERED},
+    {"sam/net_3", NOT_NUMBERED},
+    {"clip/embed", NOT_NUMBERED},
+    {"clip/pre_ln", NOT_NUMBERED},
+    {"clip/block", CLIP_LAYERS},
+    {"proj", NOT_NUMBERED},
+    {"rows", NOT_NUMBERED},
+    {"embeds", NOT_NUMBERED},
+    {"layer", LAYERS},
+    {"final_norm", NOT_NUMBERED},
+    {"logits", NOT_NUMBERED},
+    {"router_probs", MIXTURE_LAYERS},
+    {"router_ids", MIXTURE_LAYERS},
+    {"router_weights", MIXTURE_LAYERS},
+    {"cache_k", LAYERS},
     {"cache_v", LAYERS},
 };
 enum { FAMILIES = sizeof families / sizeof *families, NO_FAMILY = FAMILIES };
@@ -42,8 +57,8 @@ struct uocr_tap {
 
 static uint32_t numbers(const uocr_config *config, uint32_t family) {
     int numbered = families[family].numbered;
-    return numbered == SAM_BLOCKS    ? config->sam_blocks
-           : numbered == CLIP_LAYERS ? config->clip_layers
+    return numbered == SAM_BLOCKS     ? config->sam_blocks
+           : numbered == CLIP_LAYERS  ? config->clip_layers
            : numbered == NOT_NUMBERED ? 1
                                       : config->layers;
 }
@@ -102,16 +117,20 @@ void uocr_tap_destroy(uocr_tap *tap) {
     uocr_memory_free(tap->memory, UOCR_MEMORY_TRANSIENT, tap, sizeof *tap);
 }
 
-/* Reads rows of any type as f32 to `out`. Narrow values are read into the far end of their place and widened forwards. */
+/* Reads rows of any type as f32 to `out`. Narrow values are read into the far end of their place and widened
+ * forwards. */
 static uocr_status read_rows(uocr_backend *backend, uocr_tensor t, float *out) {
     size_t element = uocr_dtype_bytes(t.dtype), row_bytes = t.cols * element, count = t.rows * t.cols;
     uint8_t *narrow = (uint8_t *)out + count * (sizeof *out - element);
-    size_t reads = t.stride == t.cols ? 1 : t.rows, bytes = t.stride == t.cols ? t.rows * row_bytes : row_bytes;
+    size_t reads = t.stride == t.cols ? 1 : t.rows,
+           bytes = t.stride == t.cols ? t.rows * row_bytes : row_bytes;
     for (size_t r = 0; r < reads; r++) {
-        UOCR_TRY(backend->read(backend, t.buffer, t.offset + r * t.stride * element, narrow + r * bytes, bytes));
+        UOCR_TRY(
+            backend->read(backend, t.buffer, t.offset + r * t.stride * element, narrow + r * bytes, bytes));
     }
     for (size_t i = 0; t.dtype != UOCR_F32 && i < count; i++) {
-        out[i] = t.dtype == UOCR_F16 ? uocr_load_f16(narrow + 2 * i) : (float)(int32_t)uocr_load_u32(narrow + 4 * i);
+        out[i] = t.dtype == UOCR_F16 ? uocr_load_f16(narrow + 2 * i)
+                                     : (float)(int32_t)uocr_load_u32(narrow + 4 * i);
     }
     return UOCR_OK;
 }
@@ -136,8 +155,12 @@ uocr_status uocr_tap_store(uocr_tap *tap, uocr_backend *backend, const uocr_tap_
         if (!c) {
             return UOCR_OUT_OF_MEMORY;
         }
-        *c = (capture){.next = tap->captures, .bytes = bytes, .family = family, .number = number,
-                       .index = taken->index, .count = count};
+        *c = (capture){.next = tap->captures,
+                       .bytes = bytes,
+                       .family = family,
+                       .number = number,
+                       .index = taken->index,
+                       .count = count};
         tap->captures = c;
     }
     c->rank = taken->rank;
@@ -145,7 +168,7 @@ uocr_status uocr_tap_store(uocr_tap *tap, uocr_backend *backend, const uocr_tap_
     return read_rows(backend, taken->value, c->values + taken->first * taken->value.cols);
 }
 
-/* ---- the interface ------------------------------------------------------------------------------------------ */
+/* ---- the interface ---- */
 
 static uocr_status missing(uocr_error *error, const char *what) {
     return uocr_fail(error, UOCR_INVALID_ARGUMENT, 0, 0, "%s is NULL.", what);
@@ -154,7 +177,8 @@ static uocr_status missing(uocr_error *error, const char *what) {
 static uocr_status want(uocr_run *run, uint32_t family, uint32_t number, uocr_error *error) {
     uocr_tap *tap = run->model.tap;
     if (run->phase == UOCR_PHASE_DONE || (run->phase == UOCR_PHASE_PREFILL && run->decoding)) {
-        return uocr_fail(error, UOCR_STATE, 0, 0, "Stages are asked for before prefill begins or between tokens.");
+        return uocr_fail(error, UOCR_STATE, 0, 0,
+                         "Stages are asked for before prefill begins or between tokens.");
     }
     if (!tap) {
         tap = uocr_memory_alloc(&run->engine->memory, UOCR_MEMORY_TRANSIENT, sizeof *tap);
@@ -175,7 +199,8 @@ uocr_status uocr_inspect_capture(uocr_run *run, const char *stage, uocr_error *e
     }
     family = parse_stage(run->model.config, stage, &number);
     if (family == NO_FAMILY) {
-        return uocr_fail(error, UOCR_INVALID_ARGUMENT, 0, 0, "This model has no stage called \"%.64s\".", stage);
+        return uocr_fail(error, UOCR_INVALID_ARGUMENT, 0, 0, "This model has no stage called \"%.64s\".",
+                         stage);
     }
     return want(run, family, number, error);
 }
@@ -187,17 +212,20 @@ uocr_status uocr_inspect_fetch(uocr_run *run, const char *stage, uint32_t index,
         return missing(error, !run ? "run" : !stage ? "stage" : "count, rank or shape");
     }
     family = parse_stage(run->model.config, stage, &number);
-    const capture *c = family == NO_FAMILY || !run->model.tap ? NULL : find(run->model.tap, family, number, index);
+    const capture *c =
+        family == NO_FAMILY || !run->model.tap ? NULL : find(run->model.tap, family, number, index);
     if (!c) {
         return uocr_fail(error, UOCR_STATE, index, 0,
-                         "Nothing was captured for stage \"%.64s\" with index %" PRIu32 " so far.", stage, index);
+                         "Nothing was captured for stage \"%.64s\" with index %" PRIu32 " so far.", stage,
+                         index);
     }
     *count = c->count;
     *rank = c->rank;
     memcpy(shape, c->shape, sizeof c->shape);
     if (out && capacity < c->count) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, capacity, c->count,
-                         "Stage \"%.64s\" holds %zu values; there is room for %zu.", stage, c->count, capacity);
+                         "Stage \"%.64s\" holds %zu values; there is room for %zu.", stage, c->count,
+                         capacity);
     }
     if (out) {
         memcpy(out, c->values, c->count * sizeof *out);
@@ -211,7 +239,8 @@ uocr_status uocr_inspect_all_logits(uocr_run *run, uocr_error *error) {
         return missing(error, "run");
     }
     if (run->phase > UOCR_PHASE_PREFILL) {
-        return uocr_fail(error, UOCR_STATE, 0, 0, "The logits of all prompt tokens are asked for before prefill.");
+        return uocr_fail(error, UOCR_STATE, 0, 0,
+                         "The logits of all prompt tokens are asked for before prefill.");
     }
     if (run->all_logits) {
         return UOCR_OK;
@@ -221,8 +250,8 @@ uocr_status uocr_inspect_all_logits(uocr_run *run, uocr_error *error) {
     run->head.category = UOCR_MEMORY_TRANSIENT;
     uocr_arena_tensor(&run->head, UOCR_F32, UOCR_HEAD_ROWS, run->model.config->vocab_size);
     if (uocr_arena_create(&run->head, run->model.backend) != UOCR_OK) {
-        return uocr_fail(error, UOCR_OUT_OF_MEMORY, run->head.bytes, 0, "No memory is left for %d rows of logits.",
-                         UOCR_HEAD_ROWS);
+        return uocr_fail(error, UOCR_OUT_OF_MEMORY, run->head.bytes, 0,
+                         "No memory is left for %d rows of logits.", UOCR_HEAD_ROWS);
     }
     run->all_logits = true;
     return UOCR_OK;
@@ -238,8 +267,9 @@ uocr_status uocr_inspect_set_rows(uocr_run *run, const float *rows, size_t count
     }
     if (count != expected || count == 0) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, count, expected,
-                         "%zu values were given; this plan has %" PRIu32 " visual rows of %" PRIu32 " values.", count,
-                         run->request.visual_rows, run->model.config->hidden);
+                         "%zu values were given; this plan has %" PRIu32 " visual rows of %" PRIu32
+                         " values.",
+                         count, run->request.visual_rows, run->model.config->hidden);
     }
     uocr_status status = uocr_run_make_rows(run);
     if (status == UOCR_OK) {
@@ -259,20 +289,22 @@ uocr_status uocr_inspect_force_token(uocr_run *run, int32_t id, uocr_error *erro
     }
     if (id < 0 || (uint32_t)id >= run->request.usable) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, (uint64_t)(uint32_t)id, run->request.usable - 1,
-                         "Id %" PRId32 " cannot be forced; ids are 0 to %" PRIu32 ".", id, run->request.usable - 1);
+                         "Id %" PRId32 " cannot be forced; ids are 0 to %" PRIu32 ".", id,
+                         run->request.usable - 1);
     }
     run->forced = id;
     return UOCR_OK;
 }
 
-uocr_status uocr_inspect_bans(uocr_run *run, int32_t *ids, size_t capacity, size_t *count, uocr_error *error) {
+uocr_status uocr_inspect_bans(uocr_run *run, int32_t *ids, size_t capacity, size_t *count,
+                              uocr_error *error) {
     if (!run || !count) {
         return missing(error, run ? "count" : "run");
     }
     *count = run->sampler.guard_bans;
     if (ids && capacity < *count) {
-        return uocr_fail(error, UOCR_INVALID_ARGUMENT, capacity, *count, "%zu ids are banned; there is room for %zu.",
-                         *count, capacity);
+        return uocr_fail(error, UOCR_INVALID_ARGUMENT, capacity, *count,
+                         "%zu ids are banned; there is room for %zu.", *count, capacity);
     }
     if (ids && *count > 0) {
         memcpy(ids, run->sampler.banned, *count * sizeof *ids);

@@ -16,16 +16,20 @@ static double keys(double t) {
     return t < 2 ? a * (((t - 5) * t + 8) * t - 4) : 0;
 }
 
-size_t uocr_bicubic_weights(size_t in, size_t out, size_t o, size_t *first, double weights[UOCR_BICUBIC_TAPS]) {
-    double scale = (double)in / (double)out, filter = scale > 1 ? scale : 1, support = 2 * filter;
-    double centre = scale * ((double)o + 0.5);
-    double from = centre - support + 0.5, to = centre + support + 0.5;
+/* Scale and centre are rounded to f32 as torch rounds them: far along the axis that moves a weight by more
+ * than all later arithmetic does. */
+size_t uocr_bicubic_weights(size_t in, size_t out, size_t o, size_t *first,
+                            double weights[UOCR_BICUBIC_TAPS]) {
+    float scale = (float)in / (float)out, filter = scale > 1 ? scale : 1, support = 2 * filter;
+    float centre = (float)((double)scale * ((double)o + 0.5));
+    double from = (double)(centre - support) + 0.5, to = (double)(centre + support) + 0.5;
     size_t low = from > 0 ? (size_t)from : 0, high = uocr_min((size_t)to, in);
     size_t count = high - low;
     assert(count > 0 && count <= UOCR_BICUBIC_TAPS);
     double sum = 0;
     for (size_t j = 0; j < count; j++) {
-        weights[j] = keys(((double)(low + j) - centre + 0.5) / filter);
+        float place = (float)(low + j) - centre;
+        weights[j] = keys((double)(float)(((double)place + 0.5) / (double)filter));
         sum += weights[j];
     }
     for (size_t j = 0; j < count; j++) {
@@ -40,8 +44,8 @@ size_t uocr_grid_scratch(size_t side, size_t out, size_t cols) {
 }
 
 /* One row of the output grid at a time: first down the columns of the source, then along the row. */
-uocr_status uocr_grid_resize(uocr_backend *backend, const uocr_weight *table, size_t first_row, size_t side, size_t out,
-                             void *scratch, uocr_tensor target, size_t target_row) {
+uocr_status uocr_grid_resize(uocr_backend *backend, const uocr_weight *table, size_t first_row, size_t side,
+                             size_t out, void *scratch, uocr_tensor target, size_t target_row) {
     size_t cols = table->cols;
     double *line = scratch;                     /* [side, cols] */
     float *row = (float *)(line + side * cols); /* [out, cols] */
@@ -76,7 +80,8 @@ uocr_status uocr_grid_resize(uocr_backend *backend, const uocr_weight *table, si
     return UOCR_OK;
 }
 
-uocr_status uocr_axis_resize(uocr_backend *backend, const uocr_weight *table, void *scratch, uocr_tensor target) {
+uocr_status uocr_axis_resize(uocr_backend *backend, const uocr_weight *table, void *scratch,
+                             uocr_tensor target) {
     size_t in = table->rows, out = target.rows, cols = table->cols;
     float *row = scratch, scale = (float)in / (float)out;
     assert(target.cols == cols && target.stride == cols);
@@ -85,7 +90,8 @@ uocr_status uocr_axis_resize(uocr_backend *backend, const uocr_weight *table, vo
         size_t below = uocr_min((size_t)place, in - 1), above = uocr_min(below + 1, in - 1);
         float weight = place - (float)below;
         for (size_t c = 0; c < cols; c++) {
-            row[c] = (1 - weight) * uocr_weight_at(table, below, c) + weight * uocr_weight_at(table, above, c);
+            row[c] =
+                (1 - weight) * uocr_weight_at(table, below, c) + weight * uocr_weight_at(table, above, c);
         }
         UOCR_TRY(backend->write(backend, target.buffer, target.offset + o * cols * sizeof(float), row,
                                 cols * sizeof(float)));

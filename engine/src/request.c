@@ -14,7 +14,8 @@ static uocr_status check_views(const uocr_config *config, const uocr_plan *plan,
     uint64_t crops = (uint64_t)plan->crop_cols * plan->crop_rows;
     if (plan->pages > config->max_positions) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, plan->pages, config->max_positions,
-                         "A plan of %" PRIu32 " pages cannot fit the model's %" PRIu32 " positions; plan fewer pages.",
+                         "A plan of %" PRIu32 " pages cannot fit the model's %" PRIu32
+                         " positions; plan fewer pages.",
                          plan->pages, config->max_positions);
     }
     if (plan->pages > 0 && (plan->global_size < SMALLEST_VIEW || plan->global_size > LARGEST_VIEW ||
@@ -25,7 +26,8 @@ static uocr_status check_views(const uocr_config *config, const uocr_plan *plan,
     }
     if ((plan->crop_cols == 0) != (plan->crop_rows == 0) || crops == 1 || crops > MOST_CROPS) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, crops, MOST_CROPS,
-                         "The crop grid is %" PRIu32 " x %" PRIu32 "; it must hold 2 to %d crops, or be 0 x 0 for none.",
+                         "The crop grid is %" PRIu32 " x %" PRIu32
+                         "; it must hold 2 to %d crops, or be 0 x 0 for none.",
                          plan->crop_cols, plan->crop_rows, MOST_CROPS);
     }
     if (crops > 0 && plan->pages != 1) {
@@ -48,7 +50,8 @@ static uocr_status check_prompt(const uocr_config *config, const uocr_plan *plan
                                 uocr_error *error) {
     uint32_t images = 0, last = 0;
     if (plan->prompt_count == 0 || !plan->prompt_ids) {
-        return uocr_fail(error, UOCR_INVALID_ARGUMENT, 0, 0, "The plan has no prompt ids; at least one is needed.");
+        return uocr_fail(error, UOCR_INVALID_ARGUMENT, 0, 0,
+                         "The plan has no prompt ids; at least one is needed.");
     }
     if (plan->prompt_count >= config->max_positions) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, plan->prompt_count, config->max_positions - 1,
@@ -72,12 +75,14 @@ static uocr_status check_prompt(const uocr_config *config, const uocr_plan *plan
     if (images != request->visual_rows) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, images, request->visual_rows,
                          "The prompt has %" PRIu32 " image ids, but the views of this plan give %" PRIu32
-                         " visual rows; both must be the same number.", images, request->visual_rows);
+                         " visual rows; both must be the same number.",
+                         images, request->visual_rows);
     }
     if (images > 0 && last - request->first_visual + 1 != images) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, last, request->first_visual + images - 1,
-                         "The image ids of the prompt are interrupted: %" PRIu32 " ids between places %" PRIu32
-                         " and %" PRIu32 "; they must follow one another.", images, request->first_visual, last);
+                         "The image ids of the prompt are interrupted: %" PRIu32
+                         " ids between places %" PRIu32 " and %" PRIu32 "; they must follow one another.",
+                         images, request->first_visual, last);
     }
     request->prompt = plan->prompt_count;
     request->prompt_ids = plan->prompt_ids;
@@ -86,15 +91,16 @@ static uocr_status check_prompt(const uocr_config *config, const uocr_plan *plan
 
 static uocr_status check_guard(const uocr_config *config, const uocr_plan *plan, uocr_request *request,
                                uocr_error *error) {
-    if (plan->ngram_size > 0 && (plan->ngram_window < plan->ngram_size || plan->ngram_window > UOCR_NGRAM_MAX_WINDOW)) {
+    if (plan->ngram_size > 0 && (plan->ngram_window == 0 || plan->ngram_window > UOCR_NGRAM_MAX_WINDOW)) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, plan->ngram_window, UOCR_NGRAM_MAX_WINDOW,
-                         "ngram_window is %" PRIu32 "; with ngram_size %" PRIu32 " it must be %" PRIu32 " to %d ids.",
-                         plan->ngram_window, plan->ngram_size, plan->ngram_size, UOCR_NGRAM_MAX_WINDOW);
+                         "ngram_window is %" PRIu32 " ids; with ngram_size %" PRIu32 " it must be 1 to %d.",
+                         plan->ngram_window, plan->ngram_size, UOCR_NGRAM_MAX_WINDOW);
     }
     if (plan->guard_allow_count > config->vocab_size || (plan->guard_allow_count > 0 && !plan->guard_allow)) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, plan->guard_allow_count, config->vocab_size,
-                         "guard_allow_count is %" PRIu32 "; it must be the number of ids in guard_allow, at most %" PRIu32
-                         ".", plan->guard_allow_count, config->vocab_size);
+                         "guard_allow_count is %" PRIu32
+                         "; it must be the number of ids in guard_allow, at most %" PRIu32 ".",
+                         plan->guard_allow_count, config->vocab_size);
     }
     for (uint32_t i = 0; i < plan->guard_allow_count; i++) {
         int32_t id = plan->guard_allow[i];
@@ -120,7 +126,8 @@ static uocr_status check_loop(const uocr_plan *plan, uocr_request *request, uocr
     bool guarded = plan->ngram_size > 0, on = plan->loop_history > 0;
     if (on && guarded && (plan->loop_guard_hits == 0 || plan->loop_guard_hits > plan->loop_history)) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, plan->loop_guard_hits, plan->loop_history,
-                         "loop_guard_hits is %" PRIu32 "; with loop_history %" PRIu32 " it must be 1 to %" PRIu32 ".",
+                         "loop_guard_hits is %" PRIu32 "; with loop_history %" PRIu32
+                         " it must be 1 to %" PRIu32 ".",
                          plan->loop_guard_hits, plan->loop_history, plan->loop_history);
     }
     if (on && !guarded && (plan->loop_period_max == 0 || plan->loop_period_max > UOCR_LOOP_MAX_PERIOD)) {
@@ -153,7 +160,8 @@ uocr_status uocr_request_check(const uocr_config *config, const uocr_plan *their
     if (plan.ring_window > config->max_positions) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, plan.ring_window, config->max_positions,
                          "ring_window is %" PRIu32 " tokens; it must be at most the model's %" PRIu32
-                         " positions, 0 for its own window.", plan.ring_window, config->max_positions);
+                         " positions, 0 for its own window.",
+                         plan.ring_window, config->max_positions);
     }
     uint32_t room = config->max_positions - request->prompt;
     request->max_new = plan.max_new_tokens == 0 || plan.max_new_tokens > room ? room : plan.max_new_tokens;

@@ -18,7 +18,8 @@ typedef struct uocr_request {
     const int32_t *prompt_ids, *allow; /* the caller's until uocr_run_begin copies them */
 } uocr_request;
 
-/* `plan` may be of an older or newer caller: its size field counts. Names the field, its value and what is allowed. */
+/* `plan` may be of an older or newer caller: its size field counts. Names the field, its value and what is
+ * allowed. */
 uocr_status uocr_request_check(const uocr_config *, const uocr_plan *plan, uocr_request *, uocr_error *);
 /* Pixels a side. */
 uint32_t uocr_request_view_size(const uocr_request *, uint32_t view);

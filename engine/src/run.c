@@ -10,7 +10,7 @@
 
 static const char *const phase_names[] = {"vision", "prefill", "decode"};
 
-/* ---- begin and end ------------------------------------------------------------------------------------------ */
+/* ---- begin and end ---- */
 
 size_t uocr_run_bytes(const uocr_request *request) {
     return sizeof(uocr_run) + ((size_t)request->prompt + request->allow_count) * sizeof(int32_t);
@@ -51,19 +51,22 @@ static uocr_run *make_run(uocr_engine *engine, const uocr_request *request) {
 uocr_status uocr_run_begin(uocr_engine *engine, const uocr_plan *plan, uocr_run **out, uocr_error *error) {
     uocr_request request;
     if (!engine || !out) {
-        return uocr_fail(error, UOCR_INVALID_ARGUMENT, 0, 0, "uocr_run_begin needs an engine and a place for the run.");
+        return uocr_fail(error, UOCR_INVALID_ARGUMENT, 0, 0,
+                         "uocr_run_begin needs an engine and a place for the run.");
     }
     *out = NULL;
     UOCR_TRY(uocr_request_check(&engine->file.config, plan, &request, error));
     if (atomic_exchange(&engine->busy, true)) {
-        return uocr_fail(error, UOCR_BUSY, 0, 0, "Another run is open on this engine; end it first or open a second engine.");
+        return uocr_fail(error, UOCR_BUSY, 0, 0,
+                         "Another run is open on this engine; end it first or open a second engine.");
     }
     uocr_status status = uocr_admit(engine, &request, error);
     if (status == UOCR_OK) {
         uocr_memory_reset_peaks(&engine->memory);
         *out = make_run(engine, &request);
         if (!*out) {
-            status = uocr_fail(error, UOCR_OUT_OF_MEMORY, 0, engine->memory.budget, "The system refused memory for a run.");
+            status = uocr_fail(error, UOCR_OUT_OF_MEMORY, 0, engine->memory.budget,
+                               "The system refused memory for a run.");
         }
     }
     if (status != UOCR_OK) {
@@ -107,7 +110,7 @@ void uocr_run_cancel(uocr_run *run) {
     }
 }
 
-/* ---- vision ------------------------------------------------------------------------------------------------- */
+/* ---- vision ---- */
 
 uocr_status uocr_run_make_rows(uocr_run *run) {
     size_t hidden = run->model.config->hidden;
@@ -126,8 +129,8 @@ static uocr_status enter_vision(uocr_run *run) {
 
 static uocr_status tap_visual_rows(uocr_run *run) {
     return run->rows.rows == 0 ? UOCR_OK
-                               : uocr_tap_rows(run->model.tap, run->model.backend, "rows", UOCR_TAP_PLAIN, 0, run->rows,
-                                               0, run->rows.rows);
+                               : uocr_tap_rows(run->model.tap, run->model.backend, "rows", UOCR_TAP_PLAIN, 0,
+                                               run->rows, 0, run->rows.rows);
 }
 
 static uocr_status leave_vision(uocr_run *run) {
@@ -157,40 +160,48 @@ static uocr_status step_vision(uocr_run *run, uocr_event *event, uocr_error *err
     if (!finite) {
         return uocr_fail(error, UOCR_NON_FINITE, event->view, 0,
                          "View %" PRIu32 " of %" PRIu32 " gave visual rows that are not finite (Inf or NaN); "
-                         "the model file may be damaged: verify it.", event->view + 1, run->request.views);
+                         "the model file may be damaged: verify it.",
+                         event->view + 1, run->request.views);
     }
     return vision->view == run->request.views ? leave_vision(run) : UOCR_OK;
 }
 
-uocr_status uocr_run_feed_view(uocr_run *run, uint32_t view, const uint8_t *rgb, uint32_t width, uint32_t height,
-                               size_t stride, uocr_error *error) {
+uocr_status uocr_run_feed_view(uocr_run *run, uint32_t view, const uint8_t *rgb, uint32_t width,
+                               uint32_t height, size_t stride, uocr_error *error) {
     if (!run || !rgb) {
-        return uocr_fail(error, UOCR_INVALID_ARGUMENT, 0, 0, "uocr_run_feed_view needs a run and the view's bytes.");
+        return uocr_fail(error, UOCR_INVALID_ARGUMENT, 0, 0,
+                         "uocr_run_feed_view needs a run and the view's bytes.");
     }
     if (run->phase != UOCR_PHASE_VISION || !run->seeing || run->vision.fed) {
-        return uocr_fail(error, UOCR_STATE, view, 0, "View %" PRIu32 " was fed while the run asked for none.", view);
+        return uocr_fail(error, UOCR_STATE, view, 0, "View %" PRIu32 " was fed while the run asked for none.",
+                         view);
     }
     if (view != run->vision.view) {
         return uocr_fail(error, UOCR_STATE, view, run->vision.view,
-                         "View %" PRIu32 " was fed while the run asked for view %" PRIu32 ".", view, run->vision.view);
+                         "View %" PRIu32 " was fed while the run asked for view %" PRIu32 ".", view,
+                         run->vision.view);
     }
     uint32_t size = uocr_request_view_size(&run->request, view);
     if (width != size || height != size) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, width != size ? width : height, size,
-                         "View %" PRIu32 " is %" PRIu32 " x %" PRIu32 " pixels; the plan says %" PRIu32 " x %" PRIu32
-                         ".", view, width, height, size, size);
+                         "View %" PRIu32 " is %" PRIu32 " x %" PRIu32 " pixels; the plan says %" PRIu32
+                         " x %" PRIu32 ".",
+                         view, width, height, size, size);
     }
     size_t row = (size_t)3 * size;
     if (stride != 0 && stride < row) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, stride, row,
-                         "The rows of view %" PRIu32 " are %zu bytes apart; %" PRIu32 " RGB pixels need %zu.", view,
-                         stride, size, row);
+                         "The rows of view %" PRIu32 " are %zu bytes apart; %" PRIu32 " RGB pixels need %zu.",
+                         view, stride, size, row);
     }
-    uocr_status status = uocr_vision_feed(&run->model, &run->request, &run->vision, rgb, stride == 0 ? row : stride);
-    return status == UOCR_OK ? UOCR_OK : uocr_fail(error, status, view, 0, "View %" PRIu32 " could not be copied.", view);
+    uocr_status status =
+        uocr_vision_feed(&run->model, &run->request, &run->vision, rgb, stride == 0 ? row : stride);
+    return status == UOCR_OK
+               ? UOCR_OK
+               : uocr_fail(error, status, view, 0, "View %" PRIu32 " could not be copied.", view);
 }
 
-/* ---- prefill ------------------------------------------------------------------------------------------------ */
+/* ---- prefill ---- */
 
 /* Final norm and logits of prompt rows, for inspection only: generation needs those of the last row. */
 static uocr_status inspect_head(uocr_run *run, size_t rows) {
@@ -198,8 +209,8 @@ static uocr_status inspect_head(uocr_run *run, size_t rows) {
     uocr_backend *backend = run->model.backend;
     const uocr_decoder *decoder = &run->decoder;
     UOCR_TRY(uocr_decoder_norm(&run->model, decoder, 0, rows));
-    UOCR_TRY(uocr_tap_rows(tap, backend, "final_norm", UOCR_TAP_PLAIN, 0, uocr_tensor_rows(decoder->h, 0, rows),
-                           run->prefilled, run->request.prompt));
+    UOCR_TRY(uocr_tap_rows(tap, backend, "final_norm", UOCR_TAP_PLAIN, 0,
+                           uocr_tensor_rows(decoder->h, 0, rows), run->prefilled, run->request.prompt));
     for (size_t first = 0; run->all_logits && first < rows; first += UOCR_HEAD_ROWS) {
         run->head.used = 0;
         uocr_tensor logits = uocr_arena_tensor(&run->head, UOCR_F32, uocr_min(UOCR_HEAD_ROWS, rows - first),
@@ -229,17 +240,23 @@ static uocr_status step_prefill(uocr_run *run, uocr_event *event, uocr_error *er
         UOCR_TRY(uocr_decoder_create(&run->model, request->prompt, request->ring, &run->decoder));
     }
     size_t rows = uocr_min(UOCR_PREFILL_ROWS, request->prompt - run->prefilled);
-    uocr_span span = {.rows = rows, .position = run->prefilled, .slot = run->prefilled,
-                      .keep_all = run->model.tap != NULL, .final = run->prefilled + rows == request->prompt};
+    uocr_span span = {.rows = rows,
+                      .position = run->prefilled,
+                      .slot = run->prefilled,
+                      .keep_all = run->model.tap != NULL,
+                      .final = run->prefilled + rows == request->prompt};
     if (layer == 0) {
         UOCR_TRY(embed_chunk(run, rows));
     }
     UOCR_TRY(uocr_decoder_pass(&run->model, &run->decoder, layer, &span));
-    UOCR_TRY(run->model.backend->all_finite(run->model.backend, uocr_tensor_rows(run->decoder.x, 0, rows), &finite));
+    UOCR_TRY(run->model.backend->all_finite(run->model.backend, uocr_tensor_rows(run->decoder.x, 0, rows),
+                                            &finite));
     if (!finite) {
-        return uocr_fail(error, UOCR_NON_FINITE, layer, 0,
-                         "Decoder layer %zu gave values that are not finite (Inf or NaN) for prompt tokens %zu to %zu; "
-                         "the model file may be damaged: verify it.", layer, run->prefilled, run->prefilled + rows - 1);
+        return uocr_fail(
+            error, UOCR_NON_FINITE, layer, 0,
+            "Decoder layer %zu gave values that are not finite (Inf or NaN) for prompt tokens %zu to %zu; "
+            "the model file may be damaged: verify it.",
+            layer, run->prefilled, run->prefilled + rows - 1);
     }
     run->layer++;
     event->kind = UOCR_EVENT_PROGRESS;
@@ -261,7 +278,7 @@ static uocr_status step_prefill(uocr_run *run, uocr_event *event, uocr_error *er
     return UOCR_OK;
 }
 
-/* ---- decode ------------------------------------------------------------------------------------------------- */
+/* ---- decode ---- */
 
 static uocr_status feed_newest(uocr_run *run) {
     uocr_span span = uocr_decoder_step_span(&run->decoder, run->generated);
@@ -306,11 +323,13 @@ static uocr_status step_decode(uocr_run *run, uocr_event *event, uocr_error *err
     UOCR_TRY(uocr_decoder_norm(&run->model, &run->decoder, run->last_row, 1));
     UOCR_TRY(uocr_decoder_head(&run->model, &run->decoder, run->last_row, run->decoder.logits));
     UOCR_TRY(tap_head(run));
-    UOCR_TRY(uocr_sampler_next(&run->model, &run->request, &run->sampler, run->decoder.logits, run->forced, &pick));
+    UOCR_TRY(uocr_sampler_next(&run->model, &run->request, &run->sampler, run->decoder.logits, run->forced,
+                               &pick));
     if (!pick.finite) {
         return uocr_fail(error, UOCR_NON_FINITE, run->generated, 0,
                          "The logits of generated token %" PRIu32 " are not finite (Inf or NaN); "
-                         "the model file may be damaged: verify it.", run->generated);
+                         "the model file may be damaged: verify it.",
+                         run->generated);
     }
     run->forced = -1;
     run->newest = pick.id;
@@ -325,7 +344,7 @@ static uocr_status step_decode(uocr_run *run, uocr_event *event, uocr_error *err
     return UOCR_OK;
 }
 
-/* ---- step --------------------------------------------------------------------------------------------------- */
+/* ---- step ---- */
 
 static void finish(uocr_run *run, uint32_t reason) {
     run->finish = reason;
@@ -333,12 +352,15 @@ static void finish(uocr_run *run, uint32_t reason) {
     release(run);
 }
 
-/* An operator that fails says no more than its status: this says it in words. Sentences already written stay. */
+/* An operator that fails says no more than its status: this says it in words. Sentences already written stay.
+ */
 static uocr_status explain(const uocr_run *run, uocr_status status, uint32_t phase, uocr_error *error) {
     if (status == UOCR_OUT_OF_MEMORY) {
         return uocr_fail(error, status, 0, run->engine->memory.budget,
-                         "The system refused memory for %s that the budget of %" PRIu64 " bytes allows; close other "
-                         "programs, or use smaller views.", phase_names[phase], run->engine->memory.budget);
+                         "The system refused memory for %s that the budget of %" PRIu64
+                         " bytes allows; close other "
+                         "programs, or use smaller views.",
+                         phase_names[phase], run->engine->memory.budget);
     }
     if (status == UOCR_NON_FINITE) {
         return status;
@@ -371,11 +393,13 @@ uocr_status uocr_run_step(uocr_run *run, uocr_event *out, uocr_error *error) {
     uocr_event event = {.token = -1};
     uocr_status status = UOCR_OK;
     if (!run || !out || uocr_abi_size(out) <= sizeof out->size) {
-        return uocr_fail(error, UOCR_INVALID_ARGUMENT, 0, sizeof *out,
-                         "uocr_run_step needs a run and an event whose size field is set to sizeof(uocr_event).");
+        return uocr_fail(
+            error, UOCR_INVALID_ARGUMENT, 0, sizeof *out,
+            "uocr_run_step needs a run and an event whose size field is set to sizeof(uocr_event).");
     }
     if (run->failed) {
-        return uocr_fail(error, UOCR_STATE, 0, 0, "This run has ended with an error; end it and begin another.");
+        return uocr_fail(error, UOCR_STATE, 0, 0,
+                         "This run has ended with an error; end it and begin another.");
     }
     if (run->phase != UOCR_PHASE_DONE) {
         if (run->finish != UOCR_FINISH_NONE) { /* the newest token was the last */
@@ -391,8 +415,12 @@ uocr_status uocr_run_step(uocr_run *run, uocr_event *out, uocr_error *error) {
         finish(run, run->failed ? UOCR_FINISH_ERROR : UOCR_FINISH_CANCELLED);
     }
     if (run->phase == UOCR_PHASE_DONE) {
-        event = (uocr_event){.kind = UOCR_EVENT_DONE, .phase = UOCR_PHASE_DONE, .finish = run->finish, .token = -1,
-                             .done = run->generated, .total = run->request.max_new};
+        event = (uocr_event){.kind = UOCR_EVENT_DONE,
+                             .phase = UOCR_PHASE_DONE,
+                             .finish = run->finish,
+                             .token = -1,
+                             .done = run->generated,
+                             .total = run->request.max_new};
     }
     event.vision_s = run->seconds[UOCR_PHASE_VISION];
     event.prefill_s = run->seconds[UOCR_PHASE_PREFILL];

@@ -15,22 +15,22 @@ struct uocr_run {
     size_t bytes;         /* of that block */
     atomic_bool cancel;   /* raised from any thread, lowered never */
     uint32_t phase, finish;
-    bool started;         /* a step was made */
-    bool failed;          /* with an error: no step is possible any more */
+    bool started; /* a step was made */
+    bool failed;  /* with an error: no step is possible any more */
 
-    uocr_arena features;  /* rows [visual rows, hidden]: from the first view to the end of prefill */
+    uocr_arena features; /* rows [visual rows, hidden]: from the first view to the end of prefill */
     uocr_tensor rows;
-    bool rows_given;      /* by uocr_inspect_set_rows */
+    bool rows_given; /* by uocr_inspect_set_rows */
     uocr_vision vision;
-    bool seeing;          /* vision holds memory */
+    bool seeing; /* vision holds memory */
     uocr_decoder decoder;
-    bool decoding;        /* decoder holds memory */
+    bool decoding; /* decoder holds memory */
 
     size_t prefilled, layer; /* prompt rows that passed all layers; next layer of the rows after them */
     size_t last_row;         /* of x: the last prompt row, later the newest token */
     uint32_t generated;
-    int32_t newest;          /* token */
-    int32_t forced;          /* next token by uocr_inspect_force_token, -1: none */
+    int32_t newest; /* token */
+    int32_t forced; /* next token by uocr_inspect_force_token, -1: none */
     uocr_sampler sampler;
 
     bool all_logits; /* of every prompt row */

@@ -61,7 +61,8 @@ static bool bans(const uocr_sampler *sampler, int32_t id) {
     return false;
 }
 
-/* Lists what may not be chosen. Returns how many ids; if that were all of them, the guard is lifted for this step. */
+/* Lists what may not be chosen. Returns how many ids; if that were all of them, the guard is lifted for this
+ * step. */
 static size_t list_bans(const uocr_model *model, const uocr_request *request, uocr_sampler *sampler) {
     size_t count = 0, within = 0;
     if (sampler->guard) {

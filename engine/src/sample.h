@@ -10,9 +10,9 @@
 typedef struct uocr_sampler {
     uocr_ngram *guard; /* NULL: off */
     uocr_loop *loop;   /* NULL: no verdict */
-    int32_t *banned;   /* of the newest step: guard_bans by the guard, then eos where it is not to be chosen */
+    int32_t *banned; /* of the newest step: guard_bans by the guard, then eos where it is not to be chosen */
     size_t guard_bans, banned_bytes;
-    bool loops;        /* the verdict after the newest token */
+    bool loops; /* the verdict after the newest token */
 } uocr_sampler;
 
 typedef struct uocr_pick {
@@ -23,7 +23,8 @@ typedef struct uocr_pick {
 } uocr_pick;
 
 size_t uocr_sampler_bytes(const uocr_request *); /* of UOCR_MEMORY_TRANSIENT */
-uocr_status uocr_sampler_create(uocr_memory *, const uocr_request *, uocr_sampler *); /* or UOCR_OUT_OF_MEMORY */
+uocr_status uocr_sampler_create(uocr_memory *, const uocr_request *,
+                                uocr_sampler *); /* or UOCR_OUT_OF_MEMORY */
 void uocr_sampler_destroy(uocr_memory *, const uocr_request *, uocr_sampler *);
 /* logits [1, vocab]. forced >= 0 takes that id instead of the best. */
 uocr_status uocr_sampler_next(const uocr_model *, const uocr_request *, uocr_sampler *, uocr_tensor logits,

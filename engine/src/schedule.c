@@ -40,7 +40,8 @@ void uocr_vision_measure(const uocr_model *model, const uocr_request *request, u
     if (crop > 0) {
         measure_size(model, uocr_min(crop, request->global_size), vision);
     }
-    measure_size(model, uocr_max(crop, request->global_size), vision); /* last: staging is that of the larger */
+    measure_size(model, uocr_max(crop, request->global_size),
+                 vision); /* last: staging is that of the larger */
 }
 
 uocr_status uocr_vision_create(const uocr_model *model, uocr_memory *memory, const uocr_request *request,
@@ -95,7 +96,8 @@ static uocr_status fit(const uocr_model *model, size_t size, uocr_vision *vision
 
 uocr_status uocr_vision_step(const uocr_model *model, const uocr_request *request, uocr_vision *vision,
                              uocr_tensor rows, bool *finite) {
-    size_t sam = uocr_sam_pieces(model->config), clip = uocr_clip_pieces(model->config), piece = vision->piece;
+    size_t sam = uocr_sam_pieces(model->config), clip = uocr_clip_pieces(model->config),
+           piece = vision->piece;
     uint32_t view = vision->view;
     *finite = true;
     model->backend->bind_workspace(model->backend, vision->workspace.buffer, vision->workspace.bytes);

@@ -8,7 +8,8 @@ typedef struct uocr_tap uocr_tap; /* inspect.c */
 
 enum { UOCR_TAP_PLAIN = -1 }; /* a stage without a number in its name */
 
-/* One stage's values as they pass. The stage's name is `stage` followed by `number` unless that is UOCR_TAP_PLAIN. */
+/* One stage's values as they pass. The stage's name is `stage` followed by `number` unless that is
+ * UOCR_TAP_PLAIN. */
 typedef struct uocr_tap_value {
     const char *stage;
     int number;
@@ -29,8 +30,14 @@ static inline uocr_status uocr_tap_rows(uocr_tap *tap, uocr_backend *backend, co
     if (!tap) {
         return UOCR_OK;
     }
-    uocr_tap_value taken = {.stage = stage, .number = number, .index = index, .value = value, .first = first,
-                            .total = total, .rank = 2, .shape = {(uint32_t)total, (uint32_t)value.cols, 1, 1}};
+    uocr_tap_value taken = {.stage = stage,
+                            .number = number,
+                            .index = index,
+                            .value = value,
+                            .first = first,
+                            .total = total,
+                            .rank = 2,
+                            .shape = {(uint32_t)total, (uint32_t)value.cols, 1, 1}};
     return uocr_tap_store(tap, backend, &taken);
 }
 
@@ -40,8 +47,13 @@ static inline uocr_status uocr_tap_map(uocr_tap *tap, uocr_backend *backend, con
     if (!tap) {
         return UOCR_OK;
     }
-    uocr_tap_value taken = {.stage = stage, .number = number, .index = index, .value = value, .first = 0,
-                            .total = value.rows, .rank = 3,
+    uocr_tap_value taken = {.stage = stage,
+                            .number = number,
+                            .index = index,
+                            .value = value,
+                            .first = 0,
+                            .total = value.rows,
+                            .rank = 3,
                             .shape = {(uint32_t)side, (uint32_t)side, (uint32_t)value.cols, 1}};
     return uocr_tap_store(tap, backend, &taken);
 }
