@@ -158,11 +158,7 @@ class MemoryPicture(Source):
 def _upright_rgb(image: Image.Image, compat: Compat, notes: list[str]) -> Image.Image:
     """A new RGB picture, turned upright; `image` is left as it is."""
     turned = upright(image, notes)
-    if compat == "upstream":
-        rgb = upstream_rgb(turned)
-    else:
-        turned.format = image.format  # what the inks of a CMYK JPEG mean depends on it
-        rgb = readable_rgb(turned, notes)
+    rgb = upstream_rgb(turned) if compat == "upstream" else readable_rgb(turned, image, notes)
     return rgb.copy() if rgb is image else rgb
 
 

@@ -47,12 +47,15 @@ def upstream_rgb(image: Image.Image) -> Image.Image:
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
-def readable_rgb(image: Image.Image, notes: list[str]) -> Image.Image:
-    """RGB as a person sees the picture; adds to `notes` what had to be decided."""
+def readable_rgb(image: Image.Image, stored: Image.Image, notes: list[str]) -> Image.Image:
+    """RGB as a person sees the picture; adds to `notes` what had to be decided.
+
+    `stored` is the picture as it was opened: it still knows its format and tags, which say how to take samples.
+    """
     if image.mode.startswith("I;16") or image.mode in ("I", "F"):
-        return _from_deep_grey(image, notes).convert("RGB")
+        return _from_deep_grey(image, stored, notes).convert("RGB")
     if image.mode == "CMYK":
-        return _inks(image, notes).convert("RGB")
+        return _inks(image, stored, notes).convert("RGB")
     if image.has_transparency_data:
         return _on_paper(image.convert("RGBA"), notes)
     return image if image.mode == "RGB" else image.convert("RGB")
@@ -88,16 +91,16 @@ def _alpha_range(alpha: Image.Image) -> tuple[int, int]:
     return int(low), int(high)  # type: ignore[arg-type]
 
 
-def _inks(image: Image.Image, notes: list[str]) -> Image.Image:
+def _inks(image: Image.Image, stored: Image.Image, notes: list[str]) -> Image.Image:
     """CMYK, 255 = full ink. Pillow inverts every CMYK JPEG, which is right only for those marked by Adobe."""
-    if image.format in ("JPEG", "MPO") and "adobe" not in image.info:
+    if stored.format in ("JPEG", "MPO") and "adobe" not in stored.info:
         notes.append("A CMYK JPEG without Adobe's marker, its inks were taken as stored.")
         upside = np.frombuffer(image.tobytes(), np.uint8) ^ 0xFF
         return Image.frombytes("CMYK", image.size, upside.tobytes())
     return image
 
 
-def _from_deep_grey(image: Image.Image, notes: list[str]) -> Image.Image:
+def _from_deep_grey(image: Image.Image, stored: Image.Image, notes: list[str]) -> Image.Image:
     """Grey of more than 8 bits to mode L, scaled by the range of its values.
 
     Integers from 0 up are scaled by the smallest sample width of 8, 10, 12, 14 or 16 bits that holds the
@@ -114,9 +117,9 @@ def _from_deep_grey(image: Image.Image, notes: list[str]) -> Image.Image:
         values -= low
         top = (high - low) or 1.0
     grey: npt.NDArray[np.float64] = np.floor(values * (255.0 / top) + 0.5)
-    if _tiff_tag(image, _PHOTOMETRIC) == _WHITE_IS_ZERO:
+    if _tiff_tag(stored, _PHOTOMETRIC) == _WHITE_IS_ZERO:
         grey = 255.0 - grey
-    transparent = image.info.get("transparency")
+    transparent = stored.info.get("transparency")
     if isinstance(transparent, int):
         grey[np.asarray(image) == transparent] = 255.0
     if top not in (255.0, 65535.0):
