@@ -99,7 +99,7 @@ def tiny_config() -> Config:
     config["projector_config"].update(input_dim=128, n_embed=64)
     width = config["vision_config"]["width"]
     width["clip-l-14-224"].update(heads=2, layers=1, width=64)
-    width["sam_vit_b"].update(downsample_channels=[48, 64], out_chans=32, global_attn_indexes=[1], heads=2, layers=2,
+    width["sam_vit_b"].update(downsample_channels=[48, 64], out_chans=32, global_attn_indexes=[], heads=2, layers=2,
                               width=64)
     return config
 

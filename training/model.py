@@ -61,14 +61,15 @@ class Reader(nn.Module):
         """views: [B, 3, S, S] in [-1, 1], S = 1024 or 640."""
         m = self.model
         sam, rel, clip = resize_matrices(views.shape[-1], m.sam_model.grid, m.vision_model.grid, views.device)
-        return self._encode(views, sam, rel, clip)
+        return Features(*self.tower(views, sam, rel, clip))
 
-    def _encode(self, views: Tensor, sam: Tensor | None, rel: Tensor | None, clip: Tensor | None) -> Features:
+    def tower(self, views: Tensor, sam: Tensor | None, rel: Tensor | None, clip: Tensor | None) -> tuple[Tensor, Tensor]:
+        """`encode` as a function of tensors alone, so that it can be compiled."""
         features, patches = self.model.sam_model(views, sam, rel)
         words = self.model.vision_model(features, clip)[:, 1:]
         joined = torch.cat((words, features.flatten(2).transpose(1, 2)), -1)
         side = features.shape[-1]
-        return Features(self.model.projector(joined).unflatten(1, (side, side)), patches)
+        return self.model.projector(joined).unflatten(1, (side, side)), patches
 
     def arrange(self, view: Tensor, tiles: Tensor | None) -> Tensor:
         """Visual rows of pages [B, N, C]: local mosaic (if any), global view, separator.

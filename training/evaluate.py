@@ -1,0 +1,141 @@
+"""Reads the held-out pages greedily and reports error rates: `python -m training.evaluate CHECKPOINT --pack DIR`.
+
+The pages are made from seeds (fonts and texts the training never shows), so every checkpoint sees the same pictures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.augment import draw_look, paint_tiles, paint_view
+from training.config import load_config
+from training.export import from_checkpoint, read_weights
+from training.metrics import Reading, summary
+from training.model import Reader
+from training.pages import Kind, PageMaker, Sample
+from training.pages.kinds import BLANK, SMALLEST
+from training.targets import Vocabulary
+
+SEED = 20261129
+MOST_NEW = 1800
+"""Tokens after which a page counts as not ended."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Pages of one kind, read together."""
+
+    name: str
+    kind: Kind
+    pages: int
+
+
+GROUPS = (
+    *(Group(f"density {level}", Kind(level, clean=True), 50) for level in range(4)),
+    Group("small text", Kind(SMALLEST), 30),
+    Group("cluttered", Kind(2), 30),
+    Group("blank", Kind(BLANK), 50),
+    Group("crops 2x3", Kind(3, (2, 3)), 30),
+    Group("crops 3x4", Kind(3, (3, 4)), 12),
+    Group("crops 2x2", Kind(2, (2, 2)), 16),
+    Group("blank, crops 2x3", Kind(BLANK, (2, 3)), 16),
+)
+
+
+def _make(job: tuple[Path, int, Group]) -> list[Sample]:
+    pack, index, group = job
+    maker = PageMaker(pack, "test", SEED + index)
+    return [maker.sample(group.kind) for _ in range(group.pages)]
+
+
+def held_out(pack: Path, share: float, processes: int) -> Iterator[tuple[Group, list[Sample]]]:
+    """Every group with its pages; `share` < 1 keeps the first pages of each."""
+    groups = [Group(g.name, g.kind, max(1, round(g.pages * share))) for g in GROUPS]
+    with ProcessPoolExecutor(processes) as pool:
+        yield from zip(groups, pool.map(_make, [(pack, i, g) for i, g in enumerate(groups)]), strict=True)
+
+
+def pictures(samples: list[Sample], grid: tuple[int, int] | None, seed: int) -> tuple[Tensor, Tensor | None]:
+    """Views [B, 3, 1024, 1024] and crops [B * tiles, 3, 640, 640], painted on the CPU from a seed."""
+    generator = torch.Generator().manual_seed(seed)
+    look = draw_look(torch.tensor([s.level == SMALLEST for s in samples]), generator)
+    rect = torch.tensor([s.rect for s in samples])
+    view = paint_view(torch.from_numpy(np.stack([s.view for s in samples])), rect, look, generator)
+    if grid is None:
+        return view, None
+    ink = np.stack([s.tiles for s in samples if s.tiles is not None])
+    return view, paint_tiles(torch.from_numpy(ink), grid, look, generator)
+
+
+@torch.no_grad()
+def read(net: Reader, vocabulary: Vocabulary, view: Tensor, tiles: Tensor | None, grid: tuple[int, int] | None,
+         most: int, chunk: int) -> list[tuple[str, bool]]:
+    """Output text of each page and whether it ended by itself."""
+    tokens = torch.cat([net.encode(part).tokens for part in view.split(chunk)])
+    near = None
+    if tiles is not None and grid is not None:
+        near = torch.cat([net.encode(part).tokens for part in tiles.split(chunk)]).unflatten(0, (-1, grid[1], grid[0]))
+    ids = net.generate(net.arrange(tokens, near), vocabulary.prompt, most)
+    return [(vocabulary.decode(row), row[-1] == vocabulary.end) for row in ids]
+
+
+def evaluate(checkpoint: Path, pack: Path, device: torch.device, share: float, processes: int, batch: int,
+             deadline: float = float("inf")) -> tuple[dict[str, dict[str, float]], list[Reading]]:
+    """Figures by group, and every reading. Groups that would begin after `deadline` seconds are left out."""
+    begin = time.monotonic()
+    config = load_config(checkpoint)
+    net = Reader(config)
+    from_checkpoint(net, {key: value.float() for key, value in read_weights(checkpoint).items()})
+    net.eval().to(device)
+    vocabulary = Vocabulary(pack / "tokenizer.json")
+    figures: dict[str, dict[str, float]] = {}
+    readings: list[Reading] = []
+    for group, samples in held_out(pack, share, processes):
+        if time.monotonic() - begin > deadline:
+            print(f"{group.name}: left out, time is up", flush=True)
+            continue
+        done: list[Reading] = []
+        for first in range(0, len(samples), batch):
+            part = samples[first : first + batch]
+            view, tiles = pictures(part, group.kind.grid, SEED + first)
+            sent = None if tiles is None else tiles.to(device)
+            texts = read(net, vocabulary, view.to(device), sent, group.kind.grid, MOST_NEW, 8)
+            for sample, (output, ended) in zip(part, texts, strict=True):
+                done.append(Reading(group.name, output, vocabulary.decode(sample.ids.tolist()), ended))
+        figures[group.name] = summary(done)
+        readings += done
+        print(f"{time.monotonic() - begin:6.1f} s  {group.name}: {json.dumps(figures[group.name])}", flush=True)
+    return figures, readings
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("checkpoint", type=Path, help="folder with config.json and .safetensors files")
+    parser.add_argument("--pack", type=Path, required=True)
+    parser.add_argument("--out", type=Path, help="report: figures and readings as JSON")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--share", type=float, default=1.0, help="part of each group to read")
+    parser.add_argument("--batch", type=int, default=50)
+    parser.add_argument("--processes", type=int, default=2, help="page makers")
+    parser.add_argument("--deadline", type=float, default=float("inf"), help="seconds after which no group is begun")
+    args = parser.parse_args()
+    figures, readings = evaluate(args.checkpoint, args.pack, torch.device(args.device), args.share, args.processes,
+                                 args.batch, args.deadline)
+    if args.out:
+        report = {"checkpoint": args.checkpoint.name, "seed": SEED, "figures": figures,
+                  "readings": [asdict(reading) for reading in readings]}
+        args.out.write_text(json.dumps(report, ensure_ascii=False, indent=0), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

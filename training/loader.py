@@ -1,0 +1,218 @@
+"""Pages made by worker processes, through shared memory, into batches on the device.
+
+Layouts (base, and each crop grid) have slots of their own; a worker refills the layout that has the most free slots. A
+batch holds one layout, and pages of similar target length.
+"""
+
+from __future__ import annotations
+
+import mmap
+import multiprocessing as mp
+import os
+import queue
+import random
+import threading
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from training.config import PATCH, TILE, VIEW
+from training.pages import Kind, PageMaker, Sample
+from training.pages.maker import MOST_TOKENS
+from training.pages.views import SLOTS
+
+_FORK = mp.get_context("fork")
+_ROUND = 64
+"""Targets are padded to multiples of this, so that few lengths occur."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Pages of one crop grid (None = base): pages in a batch, slots in memory, how often levels occur."""
+
+    grid: tuple[int, int] | None
+    pages: int
+    slots: int
+    levels: tuple[float, ...]
+
+
+@dataclass
+class Batch:
+    """B pages on the device; see pages.Sample. `length` [B] counts target tokens, ids beyond are padding."""
+
+    view: Tensor
+    rect: Tensor
+    tiles: Tensor | None
+    ids: Tensor
+    places: Tensor
+    labels: Tensor
+    tile_labels: Tensor | None
+    length: Tensor
+    level: Tensor
+    grid: tuple[int, int] | None
+
+
+def _shared(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """An array that forked processes share."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype=dtype, count=int(np.prod(shape))).reshape(shape)
+
+
+def _fields(tiles: int) -> dict[str, tuple[tuple[int, ...], Any, torch.dtype]]:
+    side, cells = VIEW // PATCH, TILE // PATCH
+    fields: dict[str, tuple[tuple[int, ...], Any, torch.dtype]] = {
+        "view": ((VIEW, VIEW), np.uint8, torch.uint8),
+        "ids": ((MOST_TOKENS,), np.int16, torch.int16),
+        "places": ((MOST_TOKENS, 2), np.uint8, torch.uint8),
+        "labels": ((side, side, SLOTS), np.uint8, torch.uint8),
+        "meta": ((6,), np.int32, torch.int32),
+    }
+    if tiles:
+        fields["tiles"] = ((tiles, TILE, TILE), np.uint8, torch.uint8)
+        fields["tile_labels"] = ((tiles, cells, cells, SLOTS), np.uint8, torch.uint8)
+    return fields
+
+
+class _Store:
+    """The slots of one layout."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.fields = _fields(layout.grid[0] * layout.grid[1] if layout.grid else 0)
+        self.arrays = {name: _shared((layout.slots, *shape), kind) for name, (shape, kind, _) in self.fields.items()}
+        self.free: Any = _FORK.SimpleQueue()
+        self.ready: Any = _FORK.SimpleQueue()
+
+    def put(self, slot: int, sample: Sample) -> None:
+        arrays, count = self.arrays, len(sample.ids)
+        arrays["view"][slot] = sample.view
+        arrays["ids"][slot, :count] = sample.ids
+        arrays["places"][slot, :count] = sample.places
+        arrays["labels"][slot] = sample.labels
+        arrays["meta"][slot] = (*sample.rect, count, sample.level)
+        if sample.tiles is not None:
+            arrays["tiles"][slot] = sample.tiles
+            arrays["tile_labels"][slot] = sample.tile_labels
+
+
+class Loader:
+    """Starts the workers (before the device is first used: they fork) and yields batches in turn.
+
+    `plan` names the layouts of the batches of a step; an entry with several layouts is drawn by their weights.
+    """
+
+    def __init__(self, pack: Path, layouts: Sequence[Layout], workers: int, seed: int) -> None:
+        self.stores = [_Store(layout) for layout in layouts]
+        self._vacant: Any = _FORK.Array("i", [layout.slots for layout in layouts])
+        for store in self.stores:
+            for slot in range(store.layout.slots):
+                store.free.put(slot)
+        self.made: Any = _FORK.Value("q", 0)
+        self._processes = [
+            _FORK.Process(target=self._work, args=(pack, seed * 1000 + index), daemon=True) for index in range(workers)
+        ]
+        for process in self._processes:
+            process.start()
+        self._batches: queue.Queue[Batch] = queue.Queue(3)
+        self._pinned: dict[int, list[dict[str, Tensor]]] = {}
+
+    def _claim(self) -> int | None:
+        """The layout with the largest share of free slots, one of which is now the caller's; None when all are full."""
+        with self._vacant.get_lock():
+            shares = [vacant / store.layout.slots for vacant, store in zip(self._vacant, self.stores, strict=True)]
+            best = max(range(len(shares)), key=shares.__getitem__)
+            if shares[best] <= 0:
+                return None
+            self._vacant[best] -= 1
+            return best
+
+    def _work(self, pack: Path, seed: int) -> None:
+        os.nice(5)
+        torch.set_num_threads(1)
+        maker, rng = PageMaker(pack, "train", seed), random.Random(seed + 1)
+        while True:
+            index = self._claim()
+            if index is None:
+                threading.Event().wait(0.01)
+                continue
+            store = self.stores[index]
+            slot, levels = store.free.get(), store.layout.levels
+            done = False
+            while not done:
+                level = rng.choices(range(len(levels)), levels)[0]
+                try:
+                    store.put(slot, maker.sample(Kind(level, store.layout.grid)))
+                    done = True
+                except (ValueError, OSError, ZeroDivisionError, OverflowError):  # a font that fails on one string
+                    traceback.print_exc()
+            with self.made.get_lock():
+                self.made.value += 1
+            store.ready.put(slot)
+
+    def begin(self, plan: Sequence[Sequence[tuple[int, float]]], device: torch.device, seed: int) -> None:
+        """Start assembling batches for steps of the given plan: for each part of a step, (layout, weight) choices."""
+        threading.Thread(target=self._assemble, args=(plan, device, random.Random(seed)), daemon=True).start()
+
+    def next(self) -> Batch:
+        """The next batch; an error when no page came for five minutes."""
+        return self._batches.get(timeout=300)
+
+    def _assemble(self, plan: Sequence[Sequence[tuple[int, float]]], device: torch.device, rng: random.Random) -> None:
+        pools: list[list[int]] = [[] for _ in self.stores]
+        while True:
+            for choices in plan:
+                index = rng.choices([c for c, _ in choices], [w for _, w in choices])[0]
+                store, pool = self.stores[index], pools[index]
+                pages = store.layout.pages
+                while not store.ready.empty() or len(pool) < min(3 * pages, store.layout.slots):
+                    pool.append(store.ready.get())
+                lengths = store.arrays["meta"][:, 4]
+                some = sorted(rng.sample(pool, min(len(pool), 3 * pages)), key=lambda slot: int(lengths[slot]))
+                first = rng.randrange(len(some) - pages + 1)
+                chosen = some[first : first + pages]
+                batch = self._gather(index, chosen, device)
+                taken = set(chosen)
+                pool[:] = [slot for slot in pool if slot not in taken]
+                for slot in chosen:
+                    store.free.put(slot)
+                with self._vacant.get_lock():
+                    self._vacant[index] += len(chosen)
+                self._batches.put(batch)
+
+    def _gather(self, index: int, slots: list[int], device: torch.device) -> Batch:
+        """Copy slots into (reused, pinned) host memory and start the copy to the device."""
+        store = self.stores[index]
+        ring, pin = self._pinned.setdefault(index, []), device.type == "cuda"
+        if len(ring) < 8:
+            ring.append({name: torch.empty((len(slots), *shape), dtype=kind, pin_memory=pin)
+                         for name, (shape, _, kind) in store.fields.items()})
+        else:  # eight batches ago: three wait in the queue, and every step waits for the device
+            ring.append(ring.pop(0))
+        host = ring[-1]
+        for row, slot in enumerate(slots):
+            for name, array in store.arrays.items():
+                host[name][row] = torch.from_numpy(array[slot])
+        longest = int(host["meta"][:, 4].max())
+        width = min(MOST_TOKENS, -(-longest // _ROUND) * _ROUND)
+
+        def sent(name: str, columns: int | None = None) -> Tensor:
+            return host[name][:, :columns].to(device, non_blocking=True) if pin else host[name][:, :columns].clone()
+
+        meta = sent("meta").long()
+        crops = "tiles" in host
+        return Batch(view=sent("view"), rect=meta[:, :4], tiles=sent("tiles") if crops else None, ids=sent("ids", width),
+                     places=sent("places", width), labels=sent("labels"),
+                     tile_labels=sent("tile_labels") if crops else None, length=meta[:, 4], level=meta[:, 5],
+                     grid=store.layout.grid)
+
+    def close(self) -> None:
+        """End the workers."""
+        for process in self._processes:
+            process.terminate()

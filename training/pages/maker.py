@@ -1,0 +1,126 @@
+"""Makes samples: a page of some kind, the views of it, and what the model must write."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from training import fonts
+from training.config import PATCH, TILE, VIEW
+from training.pages import views
+from training.pages.ink import FontShelf
+from training.pages.kinds import BLANK, DENSITIES, Kind, crop_grid
+from training.pages.layout import Setter
+from training.targets import NOWHERE, Block, Vocabulary
+from training.words import Words
+
+MOST_TOKENS = 1664
+"""Longest target of a sample; a page that needs more is made again."""
+
+_FAMILIES_EACH = 42
+"""Font families one training process draws from, so that glyphs are reused."""
+
+
+@dataclass
+class Sample:
+    """One page. Ink is 255 = ink; `places` are patch coordinates on the global view, 255 = nowhere."""
+
+    view: NDArray[np.uint8]
+    """[1024, 1024]"""
+    rect: tuple[int, int, int, int]
+    tiles: NDArray[np.uint8] | None
+    """[columns * rows, 640, 640] in row-major order, or None in base."""
+    ids: NDArray[np.int16]
+    places: NDArray[np.uint8]
+    """[tokens, 2]: column and row of the patch each token was read from."""
+    labels: NDArray[np.uint8]
+    """[64, 64, SLOTS]"""
+    tile_labels: NDArray[np.uint8] | None
+    """[tiles, 40, 40, SLOTS]"""
+    blocks: list[Block]
+    level: int
+
+
+class PageMaker:
+    """Deterministic source of samples for a split and a seed."""
+
+    def __init__(self, pack: Path, split: str, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.vocabulary = Vocabulary(pack / "tokenizer.json")
+        train = split == "train"
+        shelf = FontShelf(pack, fonts.load(pack, split), self.rng, _FAMILIES_EACH if train else 0)
+        self.setter = Setter(self.rng, shelf, Words(pack, split, self.rng), 0.6 if train else 0.0)
+
+    def sample(self, kind: Kind) -> Sample:
+        """A page of the kind asked for."""
+        while True:
+            sample = self._attempt(kind)
+            if sample is not None:
+                return sample
+
+    def _page_size(self, kind: Kind) -> tuple[int, int, float]:
+        """Width and height of the page in pixels, and page pixels for one pixel of the view it is read from."""
+        rng = self.rng
+        if kind.grid is None:
+            unit = 1.5 if kind.level >= 3 and not kind.clean and rng.random() < 0.2 else 1.0
+            form = rng.random()
+            long, side = int(VIEW * unit), VIEW * unit
+            if form < 0.55:
+                return int(side * rng.uniform(0.64, 0.82)), long, unit
+            return (long, long, unit) if form < 0.8 else (long, int(side * rng.uniform(0.45, 0.8)), unit)
+        columns, rows = kind.grid
+        while True:
+            ratio = columns / rows * rng.uniform(0.93, 1.07)
+            height = TILE * rows * rng.uniform(0.85, 1.2)
+            size = int(height * ratio), int(height)
+            if crop_grid(*size) == kind.grid:
+                return *size, (size[0] * size[1] / (TILE * TILE * columns * rows)) ** 0.5
+
+    def _attempt(self, kind: Kind) -> Sample | None:
+        rng = self.rng
+        width, height, unit = self._page_size(kind)
+        page = Image.new("L", (width, height), 0)
+        blocks: list[Block] = []
+        if kind.level == BLANK:
+            self._litter(page, unit)
+        else:
+            density = DENSITIES[kind.level]
+            most = density.base if kind.grid is None else density.crops
+            most = int(most * rng.uniform(0.3, 0.9)) if rng.random() < 0.3 else most
+            style = self.setter.style(width, height, int(rng.uniform(*density.font) * unit), kind)
+            blocks = self.setter.fill(page, style, most, unit)
+            if not blocks:
+                return None
+        page = views.wear(page, blocks, kind.level, rng)
+        target = self.vocabulary.target(blocks, width, height)
+        if len(target.ids) > MOST_TOKENS:
+            return None
+        view, rect = views.global_view(page)
+        scale = (rect[2] / width, rect[3] / height)
+        places = np.full((len(target.ids), 2), 255, np.uint8)
+        for index, point in enumerate(target.points):
+            if point is not NOWHERE:
+                x, y = rect[0] + point[0] * scale[0], rect[1] + point[1] * scale[1]
+                places[index] = min(max(int(x / PATCH), 0), 63), min(max(int(y / PATCH), 0), 63)
+        return Sample(
+            view=view, rect=rect, tiles=None if kind.grid is None else views.local_views(page, kind.grid),
+            ids=np.asarray(target.ids, np.int16), places=places,
+            labels=views.global_labels(blocks, (width, height), rect),
+            tile_labels=None if kind.grid is None else views.local_labels(blocks, (width, height), kind.grid),
+            blocks=blocks, level=kind.level,
+        )
+
+    def _litter(self, page: Image.Image, unit: float) -> None:
+        """A page with nothing to read: often empty, otherwise with unreadable matter here and there."""
+        rng = self.rng
+        if rng.random() < 0.35:
+            return
+        for _ in range(rng.randint(1, 4)):
+            width, height = (int(side * rng.uniform(0.15, 0.85)) for side in page.size)
+            x, y = rng.randint(0, page.width - width - 1), rng.randint(0, page.height - height - 1)
+            self.setter.unreadable.paint(page, (x, y, width, height), unit)

@@ -1,0 +1,324 @@
+"""Trains one leg: `python -m training.train --pack DIR --init CHECKPOINT --out DIR --seconds N`.
+
+Starts from exported weights (or from nothing), writes a checkpoint every few minutes, never overwrites weights, and goes
+on from the last checkpoint with --resume. Several GPUs: start it with torchrun. `--smoke` trains a tiny model on the CPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from training import export
+from training.config import Config, default_config, load_config, tiny_config
+from training.loader import Layout, Loader
+from training.model import Reader
+from training.muon import Muon
+from training.objective import AuxiliaryHeads, Objective, Weights
+from training.pages import GRIDS
+from training.smoke import smoke_pack
+from training.targets import Vocabulary
+
+_KEPT = 2
+"""Checkpoints kept beside the final one."""
+
+_MOST_SKIPPED = 25
+"""Steps in a row with a gradient that is not finite, after which a leg is given up."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Numbers of a leg. Rates are peaks; levels are shares of the densities, blank pages last."""
+
+    seconds: float = 1200.0
+    steps: int = 10**9
+    muon_rate: float = 1.4e-3
+    adam_rate: float = 8e-4
+    decay: float = 0.05
+    warm_up: float = 0.03
+    pages: int = 48
+    base_levels: tuple[float, ...] = (0.05, 0.13, 0.28, 0.36, 0.14, 0.04)
+    crop_levels: tuple[float, ...] = (0.05, 0.10, 0.22, 0.60, 0.0, 0.03)
+    crop_pages: tuple[int, ...] = (16, 8, 16, 16, 16, 16)
+    crop_shares: tuple[float, ...] = (0.50, 0.18, 0.12, 0.10, 0.05, 0.05)
+    crop_weight: float = 0.4
+    weights: Weights = Weights()
+    checkpoint_seconds: float = 150.0
+    seed: int = 1
+
+    def layouts(self) -> list[Layout]:
+        """Base first, then the crop grids that occur."""
+        base = Layout(None, self.pages, self.pages * 24, self.base_levels)
+        crops = [Layout(grid, pages, pages * 14, self.crop_levels)
+                 for grid, pages, share in zip(GRIDS, self.crop_pages, self.crop_shares, strict=True) if share > 0]
+        return [base, *crops]
+
+    def plan(self) -> list[list[tuple[int, float]]]:
+        """Batches of a step: one of base pages, and one of crops when any are trained."""
+        shares = [share for share in self.crop_shares if share > 0]
+        return [[(0, 1.0)], *([[(i + 1, share) for i, share in enumerate(shares)]] if shares else [])]
+
+    def rate(self, progress: float) -> float:
+        """Factor of the learning rates: linear warm-up, then a cosine down to 2 %."""
+        rest = min(1.0, max(0.0, progress - self.warm_up) / (1 - self.warm_up))
+        return min(1.0, progress / self.warm_up) * (0.02 + 0.49 * (1 + math.cos(math.pi * rest)))
+
+
+SMOKE = Recipe(seconds=100.0, muon_rate=4e-3, adam_rate=3e-3, pages=2, base_levels=(1.0, 0, 0, 0, 0, 0),
+               crop_levels=(1.0, 0, 0, 0, 0, 0), crop_pages=(0, 0, 0, 0, 2, 0), crop_shares=(0, 0, 0, 0, 1.0, 0),
+               checkpoint_seconds=1e9)
+
+
+class Log:
+    """Lines of JSON to a file, and to the screen."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path, self.start = path, time.monotonic()
+
+    def __call__(self, **facts: Any) -> None:
+        if self.path is not None:
+            line = json.dumps({"t": round(time.monotonic() - self.start, 1), **facts})
+            print(line, flush=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+
+
+class Trainer:
+    """Model, optimisers and clock of a leg on one device; ranks of a group hold equal weights."""
+
+    def __init__(self, config: Config, recipe: Recipe, vocabulary: Vocabulary, device: torch.device, log: Log) -> None:
+        torch.manual_seed(recipe.seed)
+        self.config, self.recipe, self.device, self.log = config, recipe, device, log
+        self.net = Reader(config).to(device)
+        sam_width = config["vision_config"]["width"]["sam_vit_b"]["width"]
+        self.heads = AuxiliaryHeads(config["hidden_size"], sam_width).to(device)
+        self.objective = Objective(self.net, self.heads, vocabulary, recipe.weights)
+        hidden, tables, small = [], [], []
+        for name, parameter in self.net.named_parameters():
+            table = any(key in name for key in ("embed", "lm_head", "mlp.gate.weight"))
+            if parameter.dim() < 2 or "rel_pos" in name:
+                small.append(parameter)
+            elif table:
+                tables.append(parameter)
+            else:
+                hidden.append((name, parameter))
+        self.muon = Muon(hidden)
+        groups = [{"params": tables, "weight_decay": recipe.decay}, {"params": small, "weight_decay": 0.0},
+                  {"params": list(self.heads.parameters()), "weight_decay": 0.0}]
+        self.adam = torch.optim.AdamW(groups, lr=recipe.adam_rate, betas=(0.9, 0.98), eps=1e-8,
+                                      fused=device.type == "cuda")
+        self.parameters = [*self.net.parameters(), *self.heads.parameters()]
+        self.step_number, self.elapsed, self.skipped, self.skipped_in_a_row = 0, 0.0, 0, 0
+
+    def _shared_gradient(self) -> Tensor:
+        """Mean gradient over ranks in place of the own one; answers its norm after clipping to 1."""
+        for parameter in self.parameters:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+        gradients = [p.grad for p in self.parameters if p.grad is not None]
+        if dist.is_initialized():
+            flat = torch.cat([g.flatten() for g in gradients])
+            dist.all_reduce(flat)
+            flat /= dist.get_world_size()
+            pieces = flat.split([g.numel() for g in gradients])
+            torch._foreach_copy_(gradients, [p.view_as(g) for p, g in zip(pieces, gradients, strict=True)])
+        return nn.utils.clip_grad_norm_(self.parameters, 1.0)
+
+    def step(self, loader: Loader, progress: float) -> dict[str, float]:
+        """One update from the batches of the plan. A gradient that is not finite is thrown away, and counted."""
+        recipe, facts = self.recipe, {}
+        plan = recipe.plan()
+        weights = [1.0] if len(plan) == 1 else [1 - recipe.crop_weight, recipe.crop_weight]
+        for name, weight in zip(("base", "crops"), weights, strict=False):
+            batch = loader.next()
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+                loss, parts = self.objective(batch)
+            (loss * weight).backward()
+            facts.update({f"{name}.{key}": value for key, value in parts.items()})
+        norm = float(self._shared_gradient())
+        factor = recipe.rate(progress)
+        if math.isfinite(norm):
+            for group in self.adam.param_groups:
+                group["lr"] = recipe.adam_rate * factor
+            self.muon.step(recipe.muon_rate * factor, recipe.decay, min(0.95, 0.85 + 0.1 * self.step_number / 300))
+            self.adam.step()
+            self.skipped_in_a_row = 0
+        else:
+            self.skipped += 1
+            self.skipped_in_a_row += 1
+            self.log(event="gradient not finite, step skipped", step=self.step_number, skipped=self.skipped)
+            if self.skipped_in_a_row >= _MOST_SKIPPED:
+                raise SystemExit(f"{_MOST_SKIPPED} steps in a row without a finite gradient at step {self.step_number}; "
+                                 "leg given up, the last checkpoint stands. Start again from it with lower rates.")
+        self.adam.zero_grad(set_to_none=True)
+        self.step_number += 1
+        return {"norm": norm, **{key: float(value) for key, value in facts.items()}}
+
+    def save(self, folder: Path) -> None:
+        """Exported weights, and beside them (same name, .pt) what a resumed leg needs."""
+        state = {"net": self.net.state_dict(), "heads": self.heads.state_dict(), "adam": self.adam.state_dict(),
+                 "muon": self.muon.state_dict(), "step": self.step_number, "elapsed": self.elapsed}
+        partial = folder.with_suffix(".pt.partial")
+        torch.save(state, partial)
+        export.save(self.net, self.config, folder)
+        os.replace(partial, folder.with_suffix(".pt"))
+
+    def restore(self, path: Path) -> None:
+        """Everything as it was when `save` wrote the file."""
+        state = torch.load(path, map_location=self.device, weights_only=True)
+        self.net.load_state_dict(state["net"])
+        self.heads.load_state_dict(state["heads"])
+        self.adam.load_state_dict(state["adam"])
+        self.muon.load_state_dict(state["muon"])
+        self.step_number, self.elapsed = state["step"], state["elapsed"]
+
+
+def _saved(out: Path) -> list[Path]:
+    """State files of complete checkpoints, oldest first."""
+    return sorted(path for path in out.glob("checkpoint-*.pt") if path.with_suffix("").is_dir())
+
+
+def _check_out(out: Path, resume: bool) -> Path | None:
+    """The state to resume from, if asked for; refuses a folder that already holds weights otherwise."""
+    saved = _saved(out)
+    if (out / "final").exists():
+        raise SystemExit(f"{out}/final exists: this leg is finished, weights are never overwritten; name another --out")
+    if saved and not resume:
+        raise SystemExit(f"{out} holds {saved[-1].stem}; go on with --resume, or name another --out")
+    if resume and not saved:
+        raise SystemExit(f"nothing to resume in {out}: no complete checkpoint; start with --init instead")
+    return saved[-1] if resume else None
+
+
+def _agreed(value: float, device: torch.device) -> float:
+    """Rank 0's value, so that all ranks stop and cool down together."""
+    if not dist.is_initialized():
+        return value
+    shared = torch.tensor(value, device=device, dtype=torch.float64)
+    dist.broadcast(shared, 0)
+    return float(shared)
+
+
+def train(recipe: Recipe, pack: Path, out: Path, init: Path | None, config: Config, resume: bool, workers: int
+          ) -> list[float]:
+    """Run a leg (or the rest of one); answers the language loss of every step."""
+    rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    state = _check_out(out, resume)
+    out.mkdir(parents=True, exist_ok=True)
+    start = int(state.stem.split("-")[1]) if state else 0
+    loader = Loader(pack, recipe.layouts(), workers, recipe.seed * 7919 + start * 31 + rank)  # forks before the device
+    device = torch.device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if torch.cuda.is_available() else "cpu")
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+        torch.set_float32_matmul_precision("high")
+    if world > 1:
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    vocabulary = Vocabulary(pack / "tokenizer.json")
+    log = Log(out / "log.jsonl" if rank == 0 else None)
+    trainer = Trainer(config, recipe, vocabulary, device, log)
+    if state is not None:
+        trainer.restore(state)
+    elif init is not None:
+        export.from_checkpoint(trainer.net, {k: v.float() for k, v in export.read_weights(init).items()})
+    if device.type == "cuda":
+        trainer.net.tower = torch.compile(trainer.net.tower, dynamic=False)  # type: ignore[method-assign]
+    torch.manual_seed(recipe.seed * 100 + rank + start)
+    log(event="begin", recipe=asdict(recipe), ranks=world, device=str(device), step=trainer.step_number,
+        parameters=sum(p.numel() for p in trainer.net.parameters()))
+    loader.begin(recipe.plan(), device, recipe.seed + start)  # the same order of layouts on every rank
+    losses = _loop(trainer, loader, out if rank == 0 else None, log)
+    loader.close()
+    if rank == 0:
+        export.save(trainer.net, trainer.config, out / "final")
+        log(event="end", steps=trainer.step_number, skipped=trainer.skipped, pages_made=loader.made.value)
+    if world > 1:
+        dist.destroy_process_group()
+    return losses
+
+
+def _loop(trainer: Trainer, loader: Loader, out: Path | None, log: Log) -> list[float]:
+    """Steps until the recipe's time or number of steps is used up. The clock starts after the first step (compilation)."""
+    recipe, losses, clock = trainer.recipe, [], None
+    before, shown = trainer.elapsed, time.monotonic()
+    saved = shown
+    window: list[dict[str, float]] = []
+    while trainer.step_number < recipe.steps:
+        if clock is not None:
+            trainer.elapsed = before + time.monotonic() - clock
+        progress = _agreed(trainer.elapsed / recipe.seconds, trainer.device)
+        if progress >= 1:
+            break
+        window.append(trainer.step(loader, progress))
+        losses.append(window[-1]["base.lm"])
+        now = time.monotonic()
+        if clock is None:
+            clock = saved = now
+            log(event="first step done", seconds=round(now - shown, 1))
+        if now - shown > 15 or len(losses) in (1, 10):
+            means = {key: round(sum(w[key] for w in window) / len(window), 4) for key in window[-1]}
+            log(step=trainer.step_number, progress=round(progress, 4), steps_per_second=round(len(window) / (now - shown), 2),
+                pages_made=loader.made.value, rate=round(recipe.rate(progress), 4), **means)
+            window, shown = [], now
+        if out is not None and now - saved > recipe.checkpoint_seconds:
+            trainer.save(out / f"checkpoint-{trainer.step_number:07d}")
+            saved = time.monotonic()
+            for old in _saved(out)[:-_KEPT]:
+                old.unlink()
+                shutil.rmtree(old.with_suffix(""))
+            log(event="checkpoint", step=trainer.step_number, seconds=round(saved - now, 1))
+    return losses
+
+
+def smoke(seconds: float) -> tuple[float, float]:
+    """Train a tiny model on the CPU on pages of the built-in font; mean language loss of the first and last steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        pack = smoke_pack(Path(folder) / "pack")
+        losses = train(replace(SMOKE, seconds=seconds), pack, Path(folder) / "run", None, tiny_config(), False, 1)
+    if len(losses) < 16:
+        raise SystemExit(f"only {len(losses)} steps in {seconds:.0f} s; give it more time")
+    return sum(losses[:4]) / 4, sum(losses[-8:]) / 8
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pack", type=Path, help="folder written by training.collect")
+    parser.add_argument("--out", type=Path, help="folder for checkpoints and log; must not hold weights yet")
+    parser.add_argument("--init", type=Path, help="checkpoint folder to start from (exported weights)")
+    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint in --out")
+    parser.add_argument("--seconds", type=float, default=Recipe.seconds, help="length of the whole leg")
+    parser.add_argument("--steps", type=int, default=Recipe.steps)
+    parser.add_argument("--pages", type=int, default=Recipe.pages, help="base pages in a step of one process")
+    parser.add_argument("--muon-rate", type=float, default=Recipe.muon_rate)
+    parser.add_argument("--adam-rate", type=float, default=Recipe.adam_rate)
+    parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="page makers a process")
+    parser.add_argument("--seed", type=int, default=Recipe.seed)
+    parser.add_argument("--smoke", action="store_true", help="two CPU minutes on a tiny model; fails if the loss stays")
+    args = parser.parse_args()
+    if args.smoke:
+        first, last = smoke(min(args.seconds, SMOKE.seconds))
+        print(f"language loss {first:.2f} at the start, {last:.2f} at the end")
+        if not last < 0.9 * first:
+            raise SystemExit("the loss did not fall: training is broken")
+        return
+    if args.pack is None or args.out is None:
+        parser.error("--pack and --out are needed (or --smoke)")
+    recipe = Recipe(seconds=args.seconds, steps=args.steps, pages=args.pages, muon_rate=args.muon_rate,
+                    adam_rate=args.adam_rate, seed=args.seed)
+    config = load_config(args.init) if args.init else default_config()
+    train(recipe, args.pack, args.out, args.init, config, args.resume, args.workers)
+
+
+if __name__ == "__main__":
+    main()

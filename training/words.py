@@ -1,0 +1,80 @@
+"""Words for generated pages: runs of natural text, dictionary words, and made-up tokens (dates, prices, addresses, codes).
+
+Made-up tokens are there because numbers and codes must be copied, not guessed from language.
+"""
+
+from __future__ import annotations
+
+import random
+import string
+from pathlib import Path
+
+from training.charset import CHARSET, LANGUAGES
+
+_WEIGHTED = ("en", "en", "it", "it", "de", "es", "pt", "fr")
+_LOWER = string.ascii_lowercase + string.digits
+_UPPER = string.ascii_uppercase + string.digits
+
+
+class Words:
+    """Endless source of word lists for one split ("train" or "test") of a pack."""
+
+    def __init__(self, pack: Path, split: str, rng: random.Random) -> None:
+        folder = pack / "text"
+        self.rng = rng
+        self.running = {
+            language: (folder / f"{split}.{language}.txt").read_text(encoding="utf-8").split() for language in LANGUAGES
+        }
+        self.dictionary = (folder / f"words.{split}.txt").read_text(encoding="utf-8").split()
+
+    def _letters(self, alphabet: str, low: int, high: int) -> str:
+        return "".join(self.rng.choice(alphabet) for _ in range(self.rng.randint(low, high)))
+
+    def made_up(self) -> str:
+        """One token that no language model can guess."""
+        rng, kind = self.rng, self.rng.random()
+        word = rng.choice(self.dictionary).lower()
+        if kind < 0.15:
+            mark = rng.choice("/.-")
+            return f"{rng.randint(1, 31):02d}{mark}{rng.randint(1, 12):02d}{mark}{rng.randint(1950, 2049)}"
+        if kind < 0.25:
+            return f"{rng.randint(0, 23):02d}:{rng.randint(0, 59):02d}"
+        if kind < 0.40:
+            amount = f"{rng.randint(0, 9999)}{rng.choice('.,')}{rng.randint(0, 99):02d}"
+            return rng.choice(("€ ", "$", "£", "EUR ", "")) + amount + rng.choice(("", "", " €", "%"))
+        if kind < 0.52:
+            return self._letters(_LOWER + "._", 3, 10) + "@" + word + rng.choice((".com", ".it", ".org", ".de", ".net", ".fr"))
+        if kind < 0.60:
+            start = rng.choice(("https://", "www.", "http://"))
+            return start + word + rng.choice((".com/", ".it/", ".org/")) + self._letters(_LOWER + "-_/", 2, 12)
+        if kind < 0.72:
+            return self._letters(_UPPER, 3, 9)
+        if kind < 0.86:
+            return str(rng.randint(0, 10 ** rng.randint(1, 8)))
+        if kind < 0.92:
+            return f"+{rng.randint(1, 99)} {rng.randint(100, 999)} {rng.randint(10000, 9999999)}"
+        return self._letters(CHARSET, 2, 7)
+
+    def run(self, count: int) -> list[str]:
+        """About `count` words: mostly running text, sometimes a list of unrelated or made-up ones, sometimes capitals."""
+        rng, kind = self.rng, self.rng.random()
+        if kind < 0.68:
+            source = self.running[rng.choice(_WEIGHTED)]
+            start = rng.randrange(max(1, len(source) - count))
+            words = source[start : start + count]
+        elif kind < 0.84:
+            words = [rng.choice(self.dictionary) for _ in range(count)]
+        elif kind < 0.92:
+            words = [self.made_up() for _ in range(count)]
+        else:
+            words = [self.made_up() if rng.random() < 0.3 else rng.choice(self.dictionary) for _ in range(count)]
+        if rng.random() < 0.15:
+            words = [self.made_up() if rng.random() < 0.12 else word for word in words]
+        style = rng.random()
+        if style < 0.08:
+            return [word.upper() for word in words]
+        if style < 0.12:
+            return [word.capitalize() for word in words]
+        if style < 0.14:
+            return [word.swapcase() if rng.random() < 0.3 else word for word in words]
+        return words
