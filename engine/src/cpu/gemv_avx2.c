@@ -1,0 +1,201 @@
+/* AVX2, FMA and F16C: one row of activations against rows of weights, as they lie in the file. */
+#if defined(__x86_64__)
+#include "avx2.h"
+
+/* -- f32 activations ------------------------------------------------------------------------------------------------------ */
+
+CPU_INLINE float dot_plain(const uint8_t *row, bool half, size_t k, const float *x) {
+    const float *w32 = (const float *)(const void *)row;
+    const uint16_t *w16 = (const uint16_t *)(const void *)row;
+    __m256 a[4] = {_mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps()};
+    size_t i = 0;
+    for (; i + 32 <= k; i += 32)
+        for (size_t j = 0; j < 4; j++) {
+            __m256 w = half ? avx2_load_f16(w16 + i + 8 * j) : _mm256_loadu_ps(w32 + i + 8 * j);
+            a[j] = _mm256_fmadd_ps(w, _mm256_loadu_ps(x + i + 8 * j), a[j]);
+        }
+    for (; i + 8 <= k; i += 8)
+        a[0] = _mm256_fmadd_ps(half ? avx2_load_f16(w16 + i) : _mm256_loadu_ps(w32 + i), _mm256_loadu_ps(x + i), a[0]);
+    if (i < k) {
+        __m256 w = half ? avx2_load_f16_tail(w16 + i, k - i) : avx2_load_tail(w32 + i, k - i, 0);
+        a[1] = _mm256_fmadd_ps(w, avx2_load_tail(x + i, k - i, 0), a[1]);
+    }
+    return avx2_sum(_mm256_add_ps(_mm256_add_ps(a[0], a[1]), _mm256_add_ps(a[2], a[3])));
+}
+
+void avx2_gemv_f32(const cpu_weight_rows *w, size_t rows, size_t k, const float *x, float *y) {
+    for (size_t r = 0; r < rows; r++) y[r] = dot_plain(w->data + r * w->stride, false, k, x);
+}
+
+void avx2_gemv_f16(const cpu_weight_rows *w, size_t rows, size_t k, const float *x, float *y) {
+    for (size_t r = 0; r < rows; r++) y[r] = dot_plain(w->data + r * w->stride, true, k, x);
+}
+
+CPU_INLINE __m256 scale_of(const uint8_t *scales, size_t group) {
+    return _mm256_set1_ps(_cvtsh_ss((unsigned short)(scales[2 * group] | scales[2 * group + 1] << 8)));
+}
+
+void avx2_gemv_q8(const cpu_weight_rows *w, size_t rows, size_t k, const float *x, float *y) {
+    for (size_t r = 0; r < rows; r++) {
+        const int8_t *q = (const int8_t *)(w->data + r * w->stride);
+        const uint8_t *scales = w->scales + r * w->scale_stride;
+        __m256 sum = _mm256_setzero_ps();
+        for (size_t g = 0; g < k; g += UOCR_GROUP) {
+            __m256 a = _mm256_setzero_ps(), b = _mm256_setzero_ps();
+            for (size_t i = g; i < g + UOCR_GROUP; i += 16) {
+                a = _mm256_fmadd_ps(avx2_load_i8(q + i), _mm256_loadu_ps(x + i), a);
+                b = _mm256_fmadd_ps(avx2_load_i8(q + i + 8), _mm256_loadu_ps(x + i + 8), b);
+            }
+            sum = _mm256_fmadd_ps(_mm256_add_ps(a, b), scale_of(scales, g / UOCR_GROUP), sum);
+        }
+        y[r] = avx2_sum(sum);
+    }
+}
+
+void avx2_gemv_q4(const cpu_weight_rows *w, size_t rows, size_t k, const float *x, float *y) {
+    const __m256i mask = _mm256_set1_epi32(15), eight = _mm256_set1_epi32(8);
+    for (size_t r = 0; r < rows; r++) {
+        const uint8_t *q = w->data + r * w->stride, *scales = w->scales + r * w->scale_stride;
+        __m256 sum = _mm256_setzero_ps();
+        for (size_t g = 0; g < k; g += UOCR_GROUP) {
+            __m256 a = _mm256_setzero_ps(), b = _mm256_setzero_ps();
+            for (size_t i = 0; i < UOCR_GROUP / 2; i += 8) {
+                __m256i pair = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(q + g / 2 + i)));
+                __m256i low = _mm256_sub_epi32(_mm256_and_si256(pair, mask), eight);
+                __m256i high = _mm256_sub_epi32(_mm256_srli_epi32(pair, 4), eight);
+                a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(low), _mm256_loadu_ps(x + g + i), a);
+                b = _mm256_fmadd_ps(_mm256_cvtepi32_ps(high), _mm256_loadu_ps(x + g + UOCR_GROUP / 2 + i), b);
+            }
+            sum = _mm256_fmadd_ps(_mm256_add_ps(a, b), scale_of(scales, g / UOCR_GROUP), sum);
+        }
+        y[r] = avx2_sum(sum);
+    }
+}
+
+/* -- 8-bit activations ------------------------------------------------------------------------------------------------------ */
+
+enum {
+    ROWS = 4,    /* weight rows together: they share the loads of x */
+    CHUNK = 32,  /* groups whose scales are multiplied out at a time */
+};
+
+/* Products of a row's scales with x's, [CHUNK]; *correction += sum of scales times x's offsets (q4). */
+CPU_INLINE void multiply_scales(const uint8_t *scales, size_t first, size_t groups, const cpu_quantized *x, float *out,
+                                __m256 *correction) {
+    const uint16_t *half = (const uint16_t *)(const void *)scales + first;
+    for (size_t i = 0; i < groups; i += 8) {
+        size_t n = groups - i < 8 ? groups - i : 8;
+        __m256 s, xs, offset;
+        if (n == 8) {
+            s = avx2_load_f16(half + i);
+            xs = _mm256_loadu_ps(x->scale + first + i);
+            offset = _mm256_loadu_ps(x->offset + first + i);
+        } else {
+            s = avx2_load_f16_tail(half + i, n);
+            xs = avx2_load_tail(x->scale + first + i, n, 0);
+            offset = avx2_load_tail(x->offset + first + i, n, 0);
+        }
+        _mm256_storeu_ps(out + i, _mm256_mul_ps(s, xs));
+        if (correction) *correction = _mm256_fmadd_ps(s, offset, *correction);
+    }
+}
+
+/* Eight sums of 8 products of a group of 64, as 32-bit integers. */
+CPU_INLINE __m256i group_q8(const uint8_t *q, __m256i x0, __m256i x1, __m256i size0, __m256i size1) {
+    const __m256i one = _mm256_set1_epi16(1);
+    __m256i w0 = _mm256_loadu_si256((const __m256i *)(const void *)q);
+    __m256i w1 = _mm256_loadu_si256((const __m256i *)(const void *)(q + 32));
+    /* |x| * (w with the sign of x): at most 2 * 127 * 127, no 16-bit saturation. */
+    __m256i p0 = _mm256_maddubs_epi16(size0, _mm256_sign_epi8(w0, x0));
+    __m256i p1 = _mm256_maddubs_epi16(size1, _mm256_sign_epi8(w1, x1));
+    return _mm256_add_epi32(_mm256_madd_epi16(p0, one), _mm256_madd_epi16(p1, one));
+}
+
+CPU_INLINE __m256i group_q4(const uint8_t *q, __m256i x0, __m256i x1) {
+    const __m256i one = _mm256_set1_epi16(1), mask = _mm256_set1_epi8(15);
+    __m256i pair = _mm256_loadu_si256((const __m256i *)(const void *)q);
+    __m256i low = _mm256_and_si256(pair, mask), high = _mm256_and_si256(_mm256_srli_epi16(pair, 4), mask);
+    /* At most 4 * 15 * 127 in 16 bits. */
+    __m256i p = _mm256_add_epi16(_mm256_maddubs_epi16(low, x0), _mm256_maddubs_epi16(high, x1));
+    return _mm256_madd_epi16(p, one);
+}
+
+/* `count` rows from r0 on. A row's result does not depend on how many go together. */
+CPU_INLINE void int8_rows(const size_t count, bool q4, const cpu_weight_rows *w, size_t r0, size_t k,
+                          const cpu_quantized *x, float *y) {
+    const size_t bytes = q4 ? UOCR_GROUP / 2 : UOCR_GROUP;
+    float product[ROWS][CHUNK];
+    __m256 sum[ROWS], correction[ROWS];
+    for (size_t r = 0; r < count; r++) sum[r] = correction[r] = _mm256_setzero_ps();
+    for (size_t g0 = 0; g0 < k / UOCR_GROUP; g0 += CHUNK) {
+        size_t groups = k / UOCR_GROUP - g0 < CHUNK ? k / UOCR_GROUP - g0 : CHUNK;
+        const uint8_t *data[ROWS];
+        for (size_t r = 0; r < count; r++) {
+            data[r] = w->data + (r0 + r) * w->stride + g0 * bytes;
+            multiply_scales(w->scales + (r0 + r) * w->scale_stride, g0, groups, x, product[r], q4 ? &correction[r] : NULL);
+        }
+        for (size_t g = 0; g < groups; g++) {
+            const int8_t *xq = x->q + (g0 + g) * UOCR_GROUP;
+            __m256i x0 = _mm256_loadu_si256((const __m256i *)(const void *)xq);
+            __m256i x1 = _mm256_loadu_si256((const __m256i *)(const void *)(xq + 32));
+            __m256i size0 = _mm256_abs_epi8(x0), size1 = _mm256_abs_epi8(x1);
+            for (size_t r = 0; r < count; r++) {
+                const uint8_t *q = data[r] + g * bytes;
+                __m256i dot = q4 ? group_q4(q, x0, x1) : group_q8(q, x0, x1, size0, size1);
+                sum[r] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_broadcast_ss(&product[r][g]), sum[r]);
+            }
+        }
+    }
+    for (size_t r = 0; r < count; r++) y[r0 + r] = avx2_sum(q4 ? _mm256_sub_ps(sum[r], correction[r]) : sum[r]);
+}
+
+CPU_INLINE void int8_all(bool q4, const cpu_weight_rows *w, size_t rows, size_t k, const cpu_quantized *x, float *y) {
+    size_t r = 0;
+    for (; r + ROWS <= rows; r += ROWS) int8_rows(ROWS, q4, w, r, k, x, y);
+    for (; r < rows; r++) int8_rows(1, q4, w, r, k, x, y);
+}
+
+void avx2_gemv_int8_q8(const cpu_weight_rows *w, size_t rows, size_t k, const cpu_quantized *x, float *y) {
+    int8_all(false, w, rows, k, x, y);
+}
+
+void avx2_gemv_int8_q4(const cpu_weight_rows *w, size_t rows, size_t k, const cpu_quantized *x, float *y) {
+    int8_all(true, w, rows, k, x, y);
+}
+
+/* Bit by bit what the portable table computes. */
+void avx2_quantize(const float *x, size_t n, const cpu_quantized *out) {
+    const __m256 sign_bit = _mm256_set1_ps(-0.0f);
+    for (size_t g = 0; g < n / UOCR_GROUP; g++) {
+        const float *v = x + g * UOCR_GROUP;
+        __m256 largest = _mm256_setzero_ps(), poison = _mm256_setzero_ps();
+        for (size_t i = 0; i < UOCR_GROUP; i += 8) {
+            __m256 e = _mm256_loadu_ps(v + i);
+            largest = _mm256_max_ps(_mm256_andnot_ps(sign_bit, e), largest);
+            poison = _mm256_add_ps(poison, _mm256_mul_ps(e, _mm256_setzero_ps()));
+        }
+        float scale = avx2_max(largest) / 127.0f, inverse = scale > 0x1p-120f ? 1.0f / scale : 0.0f, bad = avx2_sum(poison);
+        if (bad != bad) scale = bad, inverse = 0;
+        __m256i total = _mm256_setzero_si256();
+        for (size_t i = 0; i < UOCR_GROUP; i += 32) {
+            __m256i q[4];
+            for (size_t j = 0; j < 4; j++) {
+                __m256 e = _mm256_mul_ps(_mm256_loadu_ps(v + i + 8 * j), _mm256_set1_ps(inverse));
+                q[j] = bad != bad ? _mm256_setzero_si256() : _mm256_cvtps_epi32(e);
+                total = _mm256_add_epi32(total, q[j]);
+            }
+            /* Packing works in halves of 128 bits: put the 32-bit pieces back in order. */
+            __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]), _mm256_packs_epi32(q[2], q[3]));
+            bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+            _mm256_storeu_si256((__m256i *)(void *)(out->q + g * UOCR_GROUP + i), bytes);
+        }
+        __m128i t = _mm_add_epi32(_mm256_castsi256_si128(total), _mm256_extracti128_si256(total, 1));
+        t = _mm_add_epi32(t, _mm_shuffle_epi32(t, 0x4e));
+        t = _mm_add_epi32(t, _mm_shuffle_epi32(t, 0xb1));
+        out->scale[g] = scale;
+        out->offset[g] = 8.0f * scale * (float)_mm_cvtsi128_si32(t);
+    }
+}
+#else
+typedef int cpu_gemv_avx2_is_for_x86_64;
+#endif
