@@ -130,7 +130,13 @@ class OutputFailed(OutputError):
 
 
 class JournalMismatch(UocrError):
+    """The journal belongs to another job; ``changed`` names what differs: file, settings, model, engine."""
+
     exit_code = 43
+
+    def __init__(self, message: str, changed: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.changed = changed
 
 
 class Cancelled(UocrError):

@@ -114,8 +114,8 @@ def test_a_table_with_spans_is_html():
 TRICKY = st.lists(
     st.one_of(
         st.sampled_from(
-            list("*_`~#->+=|[]()!<>&;:.$\\{}\"'1x \n")
-            + [
+            [
+                *"*_`~#->+=|[]()!<>&;:.$\\{}\"'1x \n",
                 "\n- ",
                 "\n1. ",
                 "\n# ",
