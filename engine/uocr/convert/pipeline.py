@@ -53,15 +53,15 @@ class Report:
     def lines(self) -> list[str]:
         """The report in plain sentences, the most important first."""
         types = ", ".join(f"{count} {dtype}" for dtype, count in sorted(self.dtypes.items()))
-        lines = [f"{self.file_bytes:,} bytes, model {self.model_id[:16]}, {self.source_tensors} source tensors "
-                 f"({types})"]
-        lines += [f"kept in f32: {note.tensor} ({note.overflow} values beyond f16, greatest {note.greatest:g})"
+        lines = [f"{self.file_bytes:,} bytes, model {self.model_id[:16]}, {self.source_tensors} source "
+                 f"tensors stored as {types}"]
+        lines += [f"kept in f32: {note.tensor} ({note.overflow} values beyond f16, up to {note.greatest:g})"
                   for note in self.kept_f32]
         if self.lossy:
             fewer = sum(note.subnormal for note in self.lossy)
             zero = sum(note.flushed for note in self.lossy)
-            lines.append(f"small values: in {len(self.lossy)} tensors f16 holds {fewer:,} with fewer bits and "
-                         f"rounds {zero:,} to 0")
+            lines.append(f"small values: in {len(self.lossy)} tensors f16 holds {fewer:,} with fewer bits "
+                         f"and rounds {zero:,} to 0")
         return lines + [f"config.json: {remark}" for remark in self.remarks]
 
 

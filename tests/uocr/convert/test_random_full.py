@@ -55,7 +55,7 @@ def test_a_random_checkpoint_converts(small_config: dict, tmp_path: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", ["q4", "f16"])
 def test_the_full_checkpoint_converts_in_less_than_1_gb_of_memory(tmp_path: Path, profile: str) -> None:
-    """Needs 14 GB of disk and a few minutes; resident memory is that of the converting process at its peak."""
+    """Needs 14 GB of disk and minutes; resident memory is that of the converting process at its peak."""
     source = tmp_path / "checkpoint"
     try:
         assert write_random_checkpoint(source) == 6_672_212_480
