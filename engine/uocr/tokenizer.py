@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 import tokenizers
+
 from uocr.errors import InvalidRequest, ModelFileError
 
 _BOX: Final = re.compile(r"<\|det\|>([^\[\]<>\n]*?)( ?)\[(\d{1,3}(?:, \d{1,3}){3})\]<\|/det\|>")
@@ -47,11 +48,8 @@ class Tokenizer:
         self._bytes: dict[int, bytes] = {
             i: token.encode("utf-8") if i in self.added else _to_bytes(token)
             for token, i in self._ids.items()}
-
-    @property
-    def size(self) -> int:
+        self.size = max(self._bytes, default=-1) + 1
         """One more than the highest id: every id that can be decoded is below it."""
-        return max(self._bytes, default=-1) + 1
 
     def id_of(self, token: str) -> int | None:
         """The id of a vocabulary entry as it is stored ("Ġ" for a space), or None."""

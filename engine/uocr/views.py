@@ -19,6 +19,7 @@ from typing import Final, overload
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+
 from uocr.errors import InvalidRequest
 
 CROP_SIZE: Final = 640
@@ -57,8 +58,8 @@ class Preset:
                 f"The view size {self.global_size} of preset {self.name} is not a positive multiple "
                 f"of {step}; use 512, 640, 1024 or 1280.")
         if self.crops and self.crop_size != CROP_SIZE:
-            raise InvalidRequest(
-                f"Crops of {self.crop_size} pixels cannot be read: the model knows only crops of {CROP_SIZE}.")
+            raise InvalidRequest(f"Crops of {self.crop_size} pixels cannot be read; "
+                                 f"the model knows only crops of {CROP_SIZE}.")
 
     @property
     def stretches(self) -> bool:

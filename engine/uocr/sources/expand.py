@@ -23,7 +23,7 @@ _WEB: Final = re.compile(r"(?:https?|file|data):", re.IGNORECASE)
 def natural_key(text: str) -> tuple[object, ...]:
     """A sort key: 2 comes before 10, letters compare without case, and different names never tie."""
     parts = re.split(r"(\d+)", text)
-    return (*(int(p) if n % 2 else p.casefold() for n, p in enumerate(parts)), text)
+    return tuple(int(p) if n % 2 else p.casefold() for n, p in enumerate(parts)), text
 
 
 def expand_inputs(args: Iterable[str | os.PathLike[str]], *, recursive: bool = True) -> list[str | Path]:

@@ -50,7 +50,7 @@ def upstream_rgb(image: Image.Image) -> Image.Image:
 def readable_rgb(image: Image.Image, stored: Image.Image, notes: list[str]) -> Image.Image:
     """RGB as a person sees the picture; adds to `notes` what had to be decided.
 
-    `stored` is the picture as it was opened: it still knows its format and tags, which say how to take samples.
+    `stored` is the picture as it was opened: it still knows its format and tags, which say what samples mean.
     """
     if image.mode.startswith("I;16") or image.mode in ("I", "F"):
         return _from_deep_grey(image, stored, notes).convert("RGB")

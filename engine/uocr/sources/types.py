@@ -13,7 +13,7 @@ from typing import Final, Literal, Self
 
 from PIL import Image
 
-from uocr.errors import InvalidRequest, TooLarge
+from uocr.errors import InvalidRequest, TooLarge, UnreadableFile
 
 Compat = Literal["upstream"] | None
 """None: pictures as a person sees them. "upstream": exactly what the published code does to pixels."""
@@ -87,8 +87,12 @@ class Content:
         return io.BytesIO(self.data) if self.path is None else self.path.open("rb")
 
     def sha256(self) -> str:
-        with self.open() as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        """Hexadecimal. Raises UnreadableFile when the file is gone."""
+        try:
+            with self.open() as stream:
+                return hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as error:
+            raise UnreadableFile(f"{self.name} cannot be opened: {error.strerror or error}.") from error
 
 
 class Source(ABC):

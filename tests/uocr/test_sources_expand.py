@@ -1,0 +1,137 @@
+"""Arguments become inputs in the order a person expects; page ranges mean what people write."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from uocr.errors import EmptyDocument, InvalidRequest
+from uocr.sources import expand_inputs, natural_key
+from uocr.sources.ranges import choose_pages
+
+
+def make(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+
+
+def names(found: list[str | Path], folder: Path) -> list[str]:
+    return [Path(path).relative_to(folder).as_posix() for path in found]
+
+
+# -- K17: order -----------------------------------------------------------------------------------
+
+def test_a_folder_comes_in_natural_order(tmp_path: Path):
+    make(tmp_path, "1.png", "10.png", "2.png", "Page 3.jpg", "page 20.jpg", "page 4.JPG")
+    assert names(expand_inputs([tmp_path]), tmp_path) == [
+        "1.png", "2.png", "10.png", "Page 3.jpg", "page 4.JPG", "page 20.jpg"]
+
+
+def test_folders_in_a_folder_come_in_natural_order_too(tmp_path: Path):
+    make(tmp_path, "b/2.png", "b/10.png", "a10/1.png", "a9/1.png", "z.png", "c/d/e/5.pdf")
+    assert names(expand_inputs([tmp_path]), tmp_path) == [
+        "a9/1.png", "a10/1.png", "b/2.png", "b/10.png", "c/d/e/5.pdf", "z.png"]
+    assert names(expand_inputs([tmp_path], recursive=False), tmp_path) == ["z.png"]
+
+
+def test_only_pictures_and_pdfs_are_taken_from_a_folder(tmp_path: Path):
+    make(tmp_path, "a.png", "notes.txt", "a.docx", "._a.png", ".hidden.png", ".git/b.png", "Thumbs.db",
+         "c.heic", "d.tif", "e.pdf", "README")
+    assert names(expand_inputs([tmp_path]), tmp_path) == ["a.png", "c.heic", "d.tif", "e.pdf"]
+
+
+def test_a_pattern_comes_in_natural_order(tmp_path: Path):
+    make(tmp_path, "p1.png", "p10.png", "p2.png", "q1.png", "deep/p3.png")
+    assert names(expand_inputs([str(tmp_path / "p*.png")]), tmp_path) == ["p1.png", "p2.png", "p10.png"]
+    assert names(expand_inputs([str(tmp_path / "**" / "p*.png")]), tmp_path) == [
+        "deep/p3.png", "p1.png", "p2.png", "p10.png"]
+
+
+def test_files_keep_the_order_they_are_named_in_and_come_once(tmp_path: Path):
+    make(tmp_path, "1.png", "2.png", "3.png")
+    given = [tmp_path / "3.png", str(tmp_path / "1.png"), tmp_path / "3.png", tmp_path]
+    assert names(expand_inputs(given), tmp_path) == ["3.png", "1.png", "2.png"]
+
+
+def test_a_name_that_looks_like_a_pattern_is_a_name_first(tmp_path: Path):
+    make(tmp_path, "scan[1].png", "scan1.png")
+    assert names(expand_inputs([str(tmp_path / "scan[1].png")]), tmp_path) == ["scan[1].png"]
+
+
+def test_addresses_standard_input_and_odd_names_pass_through(tmp_path: Path):
+    make(tmp_path, "no-suffix")
+    given = ["-", "https://example.com/a.png?x=[1]", "data:image/png;base64,AAAA", tmp_path / "no-suffix",
+             tmp_path / "missing.png"]
+    assert expand_inputs(given) == given
+
+
+def test_nothing_found_is_told(tmp_path: Path):
+    with pytest.raises(InvalidRequest, match=r"No file matches .*\*.png"):
+        expand_inputs([str(tmp_path / "*.png")])
+    with pytest.raises(InvalidRequest, match="holds no picture and no PDF"):
+        expand_inputs([tmp_path])
+
+
+def test_a_folder_that_links_to_itself_ends(tmp_path: Path):
+    make(tmp_path, "a/1.png")
+    os.symlink(tmp_path, tmp_path / "a" / "again")
+    assert names(expand_inputs([tmp_path]), tmp_path) == ["a/1.png"]
+
+
+def test_ten_thousand_files(tmp_path: Path):
+    for n in range(10_000):
+        os.close(os.open(f"{tmp_path}/{n}.png", os.O_CREAT))
+    found = expand_inputs([tmp_path])
+    assert [int(Path(path).stem) for path in found] == list(range(10_000))
+
+
+def test_natural_keys_never_tie_and_compare_any_names():
+    given = ["a", "A", "1", "01", "a1b2", "a1b10", "", "1a", "é", "²", "a١"]
+    assert len({natural_key(name) for name in given}) == len(given)
+    assert sorted(given, key=natural_key)[0] == ""
+    assert natural_key("a1b2") < natural_key("a1b10") < natural_key("b")
+
+
+# -- page ranges ----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("pages", "expected"), [
+    (None, [0, 1, 2, 3, 4, 5]),
+    ("", [0, 1, 2, 3, 4, 5]),
+    ("1-3,5,-1", [0, 1, 2, 4, 5]),
+    ("2", [1]),
+    ("-1", [5]),
+    ("-2-", [4, 5]),
+    ("-3--1", [3, 4, 5]),
+    ("4-", [3, 4, 5]),
+    ("3-1", [2, 1, 0]),
+    (" 1 - 2 , 6 ", [0, 1, 5]),
+    ("2,1,2", [1, 0]),
+    ("1-6,1", [0, 1, 2, 3, 4, 5]),
+])
+def test_page_ranges(pages: str | None, expected: list[int]):
+    assert choose_pages(pages, 6, "a.pdf") == expected
+
+
+@pytest.mark.parametrize(("pages", "words"), [
+    ("0", "There is no page 0 in a.pdf, which has 6 pages"),
+    ("7", "There is no page 7 in a.pdf, which has 6 pages"),
+    ("-7", "There is no page -7 in a.pdf"),
+    ("1-9", "There is no page 9 in a.pdf"),
+    ("one", "The page range 'one' cannot be read"),
+    ("1,,2", "The page range '' cannot be read"),
+    ("1-2-3", "The page range '1-2-3' cannot be read"),
+    ("1.5", "The page range '1.5' cannot be read"),
+    ("--1", "The page range '--1' cannot be read"),
+])
+def test_page_ranges_that_mean_nothing(pages: str, words: str):
+    with pytest.raises(InvalidRequest, match=words):
+        choose_pages(pages, 6, "a.pdf")
+
+
+def test_a_document_without_pages_is_empty_whatever_is_asked():
+    for pages in (None, "1"):
+        with pytest.raises(EmptyDocument, match=r"a.pdf has no page in it"):
+            choose_pages(pages, 0, "a.pdf")
