@@ -55,7 +55,7 @@ class UnlimitedOCR:
     def __init__(self, model: str | Path | None = None, *, quant: str | None = None, backend: str = "auto",
                  memory_budget: int | str = 0, precision: str = "fast", threads: int = 0, simd: str = "auto",
                  profile: bool = False, settings: ReadSettings | None = None, limits: Limits | None = None) -> None:
-        path = models.resolve(model, quant)
+        path = models.obtain(model, quant)
         with ModelFile.open(path) as file:
             self.front_end: dict[str, Any] = file.front_end
             tokenizer_json = file.tokenizer_json

@@ -47,7 +47,7 @@ def read_sample(ocr: UnlimitedOCR, file: Path, output: Path) -> None:
             case events.DocumentFinished():
                 document = event.document
     assert document is not None
-    written = [export(document, output / f"{file.stem}.{kind}", kind, overwrite=True) for kind in ("md", "json")]
+    written = [export(document, output / f"{file.stem}.{kind}", overwrite=True).files[0] for kind in ("md", "json")]
     view.out.print(f"written: {', '.join(str(w) for w in written)}", style="dim", markup=False)
 
 

@@ -210,12 +210,16 @@ class _Transcript:
             yield events.PageFinished(page)
 
 
+def turned(image: Image.Image, degrees: int) -> Image.Image:
+    """The picture turned clockwise by 0, 90, 180 or 270 degrees."""
+    turns = {90: Image.Transpose.ROTATE_270, 180: Image.Transpose.ROTATE_180, 270: Image.Transpose.ROTATE_90}
+    return image.transpose(turns[degrees]) if degrees else image
+
+
 def _prepare(image: Image.Image, page: Page, settings: ReadSettings) -> tuple[Image.Image, Any]:
     """The picture to read and a function from its box coordinates to the page's (None: the same)."""
-    if settings.rotate:
-        turns = {90: Image.Transpose.ROTATE_270, 180: Image.Transpose.ROTATE_180, 270: Image.Transpose.ROTATE_90}
-        image = image.transpose(turns[settings.rotate])
-        page.width, page.height = image.size
+    image = turned(image, settings.rotate)
+    page.width, page.height = image.size
     if settings.region is None:
         return image, None
     left, top = max(0, settings.region[0]), max(0, settings.region[1])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,8 +17,9 @@ from uocr.api import UnlimitedOCR
 from uocr.cli import options, view
 from uocr.control import Control
 from uocr.document import Document, Page
+from uocr.reading import turned
 from uocr.settings import ReadSettings
-from uocr.sources import expand_inputs, open_source
+from uocr.sources import Source, expand_inputs, open_source
 
 CUT_SHORT = 3
 """Exit code when every page was read and one of them was cut short."""
@@ -150,14 +152,25 @@ class Job:
                     view.err.print(f"uocr: {event.error}", markup=False, style="red")
 
     def _write(self, document: Document, name: str | Path) -> None:
-        if self.output is not None:
-            for written in export.export_files(document, self.target(name), self.format, overwrite=self.overwrite,
-                                               per_page=self.per_page):
-                if not self.quiet:
-                    view.err.print(f"written: {written}", markup=False)
-        elif self.format not in ("md", "txt") or not sys.stdout.isatty():
-            sys.stdout.write(export.to_text(document, self.format))
-            sys.stdout.flush()
+        """Documents into files, or to standard output what was not streamed there already."""
+        if self.output is None and self.format in ("md", "txt") and sys.stdout.isatty():
+            return
+        with open_source(name, dpi=self.settings.dpi, password=self.settings.password, compat=self.settings.compat) \
+                if str(name) != "-" else nullcontext() as source:
+            images = None if source is None else _page_images(source, self.settings)
+            originals = (lambda page: name) if source is not None and source.kind == "pdf" and Path(name).is_file() else None
+            if self.output is not None:
+                exported = export.export(document, self.target(name), self.format, overwrite=self.overwrite,
+                                         per_page=self.per_page, page_images=images, originals=originals)
+                for line in [*(f"written: {path}" for path in exported.files), *exported.notes]:
+                    if not self.quiet:
+                        view.err.print(line, markup=False)
+            else:
+                with tempfile.TemporaryDirectory(prefix="uocr-") as folder:
+                    path = Path(folder) / f"page.{self.format}"
+                    export.export(document, path, self.format, pictures=False)
+                    sys.stdout.write(path.read_text("utf-8"))
+                    sys.stdout.flush()
 
     def _note_pages(self, document: Document) -> None:
         if self.control.cancelled:
@@ -169,6 +182,16 @@ class Job:
         """The first cause is the exit code; a page that was merely cut short gives way to an error."""
         if self.exit_code in (0, CUT_SHORT):
             self.exit_code = code if code != CUT_SHORT or not self.exit_code else self.exit_code
+
+
+def _page_images(source: Source, settings: ReadSettings) -> Callable[[Page], Any]:
+    """The picture of a page that was read, for exporters that cut pictures out of it."""
+
+    def image(page: Page) -> Any:
+        picture = source.page(source.indices.index(page.index)).image
+        return turned(picture, settings.rotate)
+
+    return image
 
 
 @contextmanager
