@@ -8,6 +8,7 @@ written and what there is to know about it. A file takes its final name only whe
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -20,13 +21,16 @@ from uocr.export.pictures import PageImages, PictureFolder
 from uocr.export.target import output_file
 from uocr.export.writer import Job, Originals, Writer
 
-__all__ = ["FORMATS", "Exported", "export", "load_json"]
+__all__ = ["FORMATS", "Exported", "export", "load_json", "to_text"]
 
 _WRITERS = {
     "txt": "plain_text:PlainTextWriter",
     "md": "markdown:MarkdownWriter",
     "json": "json_file:JsonWriter",
+    "html": "html_file:HtmlWriter",
+    "docx": "docx_file:DocxWriter",
 }
+_BINARY = ("docx", "pdf")
 FORMATS = tuple(_WRITERS)
 """Names of the formats, which are also the file name suffixes."""
 
@@ -97,6 +101,16 @@ def export(
     result.pages = kept.count
     result.pictures = job.folder.path if job.folder.count else None
     return result
+
+
+def to_text(documents: Exportable, format: str = "md") -> str:
+    """What `export` would write in a text format (txt, md, json, html), without pictures."""
+    if format in _BINARY:
+        raise InvalidRequest(f"{format} is no text; export it to a file.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "text"
+        export(documents, path, format, pictures=False)
+        return path.read_text(encoding="utf-8")
 
 
 def _write(
