@@ -33,7 +33,7 @@ from huggingface_hub.utils import build_hf_headers
 from uocr.errors import Cancelled, DownloadError
 
 KeepGoing = Callable[[], bool]  # asked many times a second; may block to pause; False stops
-ATTEMPTS = 5  # without a byte in between
+ATTEMPTS = 5  # requests in a row, the first of which may bring bytes
 FIRST_WAIT_S = 1.0  # before the second attempt; doubles up to LONGEST_WAIT_S
 LONGEST_WAIT_S = 16.0
 SILENCE_S = 30.0  # no byte for so long: the connection is dead

@@ -88,14 +88,14 @@ def resolve(model: str | Path | None = None, quant: str | None = None) -> Path:
 
 
 def obtain(model: str | Path | None, quant: str | None = None, *, progress: PullProgress | None = None,
-           keep_going: hub.KeepGoing | None = None) -> Path:
-    """As ``resolve``, but a name that is not installed is pulled first (as q4 if ``quant`` is None)."""
+           endpoint: str | None = None, keep_going: hub.KeepGoing | None = None) -> Path:
+    """As ``resolve``, but a name that is not installed is pulled first, as q4 if ``quant`` is None."""
     try:
         return resolve(model, quant)
     except ModelNotFound:
         if not isinstance(model, str) or not _NAME.fullmatch(model) or Path(model).exists():
             raise
-        return pull(model, quant or "q4", progress=progress, keep_going=keep_going)
+        return pull(model, quant or "q4", progress=progress, endpoint=endpoint, keep_going=keep_going)
 
 
 def installed() -> list[InstalledModel]:
