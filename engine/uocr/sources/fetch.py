@@ -12,7 +12,7 @@ from typing import IO, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from uocr.errors import InvalidRequest, TooLarge, UnreadableFile
-from uocr.sources.types import Limits
+from uocr.sources.types import Limits, reason
 
 _CHUNK: Final = 1 << 16
 _HEADERS: Final = {"User-Agent": "leggio-uocr", "Accept": "image/*, application/pdf, */*"}
@@ -41,7 +41,7 @@ def download(url: str, limits: Limits) -> tuple[str, bytes]:
     try:
         request = urllib.request.Request(url, headers=_HEADERS)
     except ValueError as error:
-        raise InvalidRequest(f"{name} is not a web address: {error}.") from error
+        raise InvalidRequest(f"{name} is not a web address: {reason(error)}.") from error
     opener = urllib.request.build_opener(_SafeRedirects)
     try:
         with opener.open(request, timeout=limits.timeout_s) as answer:
@@ -50,9 +50,9 @@ def download(url: str, limits: Limits) -> tuple[str, bytes]:
         raise UnreadableFile(
             f"{name} could not be fetched: the server answers {error.code} {error.reason}.") from error
     except urllib.error.URLError as error:
-        raise UnreadableFile(f"{name} could not be fetched: {_reason(error.reason, limits)}.") from error
+        raise UnreadableFile(f"{name} could not be fetched: {_cause(error.reason, limits)}.") from error
     except (OSError, http.client.HTTPException) as error:
-        raise UnreadableFile(f"{name} could not be fetched: {_reason(error, limits)}.") from error
+        raise UnreadableFile(f"{name} could not be fetched: {_cause(error, limits)}.") from error
 
 
 def _body(answer: Any, name: str, limits: Limits) -> bytes:
@@ -76,10 +76,10 @@ def _body(answer: Any, name: str, limits: Limits) -> bytes:
     return bytes(parts)
 
 
-def _reason(reason: object, limits: Limits) -> str:
-    if isinstance(reason, ssl.SSLCertVerificationError):
-        return (f"its certificate is not trusted ({reason.verify_message}); a company's own certificate "
+def _cause(error: object, limits: Limits) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (f"its certificate is not trusted ({error.verify_message}); a company's own certificate "
                 "goes into the file that SSL_CERT_FILE names")
-    if isinstance(reason, TimeoutError):
+    if isinstance(error, TimeoutError):
         return f"no answer within {limits.timeout_s:g} s"
-    return str(reason) or type(reason).__name__
+    return reason(error)

@@ -18,7 +18,7 @@ from uocr.errors import EmptyDocument, InvalidRequest, UnreadableFile
 from uocr.sources.fetch import download
 from uocr.sources.pdf import DEFAULT_DPI, PdfSource
 from uocr.sources.pictures import MemoryPicture, PictureSource
-from uocr.sources.types import Compat, Content, Limits, Source
+from uocr.sources.types import Compat, Content, Limits, Source, reason
 
 STDIN: Final = "-"
 _HEAD_BYTES: Final = 1024
@@ -124,8 +124,8 @@ def _from_path(path: Path, name: str | None, limits: Limits) -> Content:
     try:
         status = path.stat()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UnreadableFile(f"{shown} cannot be opened: {reason}.") from error
+        words = getattr(error, "strerror", None) or reason(error)
+        raise UnreadableFile(f"{shown} cannot be opened: {words}.") from error
     if path.is_dir():
         raise InvalidRequest(f"{shown} is a folder; expand_inputs lists what is in it.")
     if not path.is_file():  # a pipe or device: read what comes
@@ -140,7 +140,7 @@ def _from_stream(stream: Any, name: str | None, limits: Limits) -> Content:
     try:
         data = stream.read(limits.max_bytes + 1)
     except (OSError, ValueError) as error:
-        raise UnreadableFile(f"{shown} cannot be read: {error}.") from error
+        raise UnreadableFile(f"{shown} cannot be read: {reason(error)}.") from error
     if not isinstance(data, bytes):
         raise InvalidRequest(f'{shown} gives text, not bytes; open it with mode "rb".')
     return _in_memory(data, shown, limits)

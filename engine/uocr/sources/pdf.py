@@ -13,7 +13,7 @@ from PIL import Image
 from uocr.errors import EncryptedFile, InvalidRequest, TooLarge, UnreadableFile
 from uocr.sources.pdf_repair import with_mended_page_tree
 from uocr.sources.ranges import choose_pages
-from uocr.sources.types import Content, Limits, PageImage, Source
+from uocr.sources.types import Content, Limits, PageImage, Source, reason
 
 POINTS_PER_INCH: Final = 72.0
 DEFAULT_DPI: Final = 300.0
@@ -81,7 +81,7 @@ class PdfSource(Source):
                 raise TooLarge(f"{name} needs more memory than there is for {width} x {height} pixels; "
                                "choose a lower dpi.") from error
             except Exception as error:  # MuPDF's own types differ by version
-                raise UnreadableFile(f"{name} is damaged and cannot be drawn: {_reason(error)}.") from error
+                raise UnreadableFile(f"{name} is damaged and cannot be drawn: {reason(error)}.") from error
             complaints = _complaints(about_tree=False)
             pymupdf.TOOLS.store_shrink(100)  # decoded pictures of past pages would fill up to 256 MB
         notes = list(self.notes)
@@ -109,7 +109,7 @@ class PdfSource(Source):
             area = (page.rect * self._zoom).irect
             is_page = self._document.xref_object(page.xref).startswith("<<")
         except Exception as error:
-            raise UnreadableFile(f"{name} is damaged and cannot be loaded: {_reason(error)}.") from error
+            raise UnreadableFile(f"{name} is damaged and cannot be loaded: {reason(error)}.") from error
         if not is_page:  # MuPDF would draw an empty Letter sheet
             raise UnreadableFile(f"{name} is damaged: object {page.xref} stands where the page should be.")
         if complaints := _complaints():
@@ -151,40 +151,41 @@ class PdfSource(Source):
 
 def _open(content: Content, password: str | None) -> tuple[Any, str]:
     """The open, unlocked, countable document, and what was wrong with it (empty for a sound file)."""
-    name = content.name
     _complaints()
+    document = _unlocked(content, password)
+    repaired = _complaints()
+    wrong = _wrong_with_tree(document)
+    if wrong:
+        mended = with_mended_page_tree(_unlocked(content, password))
+        if mended is not None:
+            document.close()
+            document = mended
+        elif not _countable(document):
+            document.close()
+            raise UnreadableFile(f"{content.name} is damaged, its pages cannot be counted: {wrong}.")
+    _complaints()
+    return document, repaired or wrong
+
+
+def _unlocked(content: Content, password: str | None) -> Any:
+    """The file opened. One with an owner's password only needs none; a password not needed is ignored."""
+    name = content.name
     try:
         if content.path is not None:
             document = pymupdf.open(content.path, filetype="pdf")
         else:
             document = pymupdf.open(stream=content.data, filetype="pdf")
+        locked = bool(document.needs_pass)
+        opened = not locked or bool(password and document.authenticate(password))
     except Exception as error:
-        reason = _complaints() or _reason(error)
-        raise UnreadableFile(f"{name} is damaged or not a PDF, no page can be found: {reason}.") from error
-    try:
-        _unlock(document, name, password)
-        repaired = _complaints()
-        wrong = _wrong_with_tree(document)
-        if wrong and (mended := with_mended_page_tree(document)) is not None:
-            document.close()
-            document = mended
-        elif wrong and not _countable(document):
-            raise UnreadableFile(f"{name} is damaged, its pages cannot be counted: {wrong}.")
-    except BaseException:
-        document.close()
-        raise
-    _complaints()
-    return document, repaired or wrong
-
-
-def _unlock(document: Any, name: str, password: str | None) -> None:
-    """A file with an owner's password only opens without one; a password that is not needed is ignored."""
-    if not document.needs_pass:
-        return
-    if not password:
-        raise EncryptedFile(f"{name} is encrypted and needs a password to be read; give it one.")
-    if not document.authenticate(password):
+        words = _complaints() or reason(error)
+        raise UnreadableFile(f"{name} is damaged or not a PDF, no page can be found: {words}.") from error
+    if opened:
+        return document
+    document.close()
+    if password:
         raise EncryptedFile(f"{name} is encrypted and the given password does not open it.")
+    raise EncryptedFile(f"{name} is encrypted and needs a password to be read; give it one.")
 
 
 def _wrong_with_tree(document: Any) -> str:
@@ -195,7 +196,7 @@ def _wrong_with_tree(document: Any) -> str:
             return "its page tree leads to no page"
         document.load_page(count - 1)
     except Exception as error:
-        return _reason(error)
+        return reason(error)
     complaints = _complaints()
     return complaints if "too many kids" in complaints else ""
 
@@ -214,11 +215,6 @@ def _inline_sizes(stream: bytes) -> list[tuple[int, int]]:
         sides = {key[:1]: int(value) for key, value in _INLINE_SIDE.findall(header)}
         sizes.append((sides.get(b"W", 1), sides.get(b"H", 1)))
     return sizes
-
-
-def _reason(error: Exception) -> str:
-    """MuPDF's words without its error number."""
-    return re.sub(r"^code=\d+: ", "", str(error)) or type(error).__name__
 
 
 def _uniform(image: Image.Image) -> bool:

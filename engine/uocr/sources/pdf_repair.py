@@ -19,16 +19,23 @@ _REFERENCE: Final = re.compile(r"(\d+) \d+ R")
 def with_mended_page_tree(document: Any) -> Any | None:
     """A new document whose page tree counts right, or None when the file holds no page at all.
 
-    `document` is an open pymupdf.Document that counts no pages or cannot count them; it is changed in memory.
+    `document` is an unlocked pymupdf.Document that counts no pages or counts them wrong. It is changed in
+    memory and closed.
     """
-    tree = _PageTree(document)
-    if not tree.leaves:
+    try:
+        tree = _PageTree(document)
+        if not tree.leaves:
+            return None
+        root = tree.mend()
+        catalog = tree.catalog or document.get_new_xref()
+        document.update_object(catalog, f"<< /Type /Catalog /Pages {root} 0 R >>")
+        document.xref_set_key(-1, "Root", f"{catalog} 0 R")
+        mended = pymupdf.open(stream=document.tobytes(encryption=_NOT_ENCRYPTED), filetype="pdf")
+        return mended if mended.page_count else None
+    except Exception:  # damaged in more places than the page tree
         return None
-    root = tree.mend()
-    catalog = tree.catalog or document.get_new_xref()
-    document.update_object(catalog, f"<< /Type /Catalog /Pages {root} 0 R >>")
-    document.xref_set_key(-1, "Root", f"{catalog} 0 R")
-    return pymupdf.open(stream=document.tobytes(encryption=_NOT_ENCRYPTED), filetype="pdf")
+    finally:
+        document.close()
 
 
 class _PageTree:

@@ -16,7 +16,7 @@ from PIL import Image
 from uocr.errors import InvalidRequest, TooLarge, UnreadableFile, UocrError
 from uocr.sources.pixels import readable_rgb, upright, upright_size, upstream_rgb
 from uocr.sources.ranges import choose_pages
-from uocr.sources.types import Compat, Content, Limits, PageImage, Source
+from uocr.sources.types import Compat, Content, Limits, PageImage, Source, reason
 
 FORMATS: Final = ("AVIF", "BMP", "DIB", "GIF", "ICO", "JPEG", "JPEG2000", "PCX", "PNG", "PPM", "PSD",
                   "QOI", "SGI", "TGA", "TIFF", "WEBP")
@@ -67,7 +67,9 @@ class PictureSource(Source):
 
     def page_size(self, i: int) -> tuple[int, int]:
         with self._lock:
-            return upright_size(self._at(i))
+            frame = self._at(i)
+            with _explained(self.page_name(i), self.limits):
+                return upright_size(frame)
 
     def page(self, i: int) -> PageImage:
         index = self._check_index(i)
@@ -142,7 +144,8 @@ class MemoryPicture(Source):
 
     def page_size(self, i: int) -> tuple[int, int]:
         self._check_index(i)
-        return upright_size(self._image)
+        with _explained(self.name, self.limits):
+            return upright_size(self._image)
 
     def page(self, i: int) -> PageImage:
         index = self._check_index(i)
@@ -181,7 +184,7 @@ def _page_frames(image: Image.Image) -> tuple[list[int], list[str]]:
         count = int(getattr(image, "n_frames", 1))
     except Exception as error:  # counting walks the whole file, which may be cut short
         count = _frames_before_damage(image)
-        notes.append(f"The file is damaged behind frame {count} ({error}).")
+        notes.append(f"The file is damaged behind frame {count} ({reason(error)}).")
     if image.format != "TIFF" or count == 1:
         return list(range(count)), notes
     pages = []
@@ -226,7 +229,7 @@ def _explained(name: str, limits: Limits, notes: list[str] | None = None) -> Ite
             warnings.simplefilter("always")
             yield
         if notes is not None:
-            notes += [f"{str(w.message).strip().rstrip('.')}." for w in caught
+            notes += [f"{reason(w.message)}." for w in caught
                       if not issubclass(w.category, (Image.DecompressionBombWarning, DeprecationWarning))]
     except UocrError:
         raise
@@ -242,4 +245,4 @@ def _explained(name: str, limits: Limits, notes: list[str] | None = None) -> Ite
         raise TooLarge(f"{name} needs more memory than there is; "
                        f"the limit is {limits.max_pixels:,} pixels.") from error
     except Exception as error:
-        raise UnreadableFile(f"{name} is damaged and cannot be decoded: {error}.") from error
+        raise UnreadableFile(f"{name} is damaged and cannot be decoded: {reason(error)}.") from error

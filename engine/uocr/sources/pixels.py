@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import ExifTags, Image, ImageOps
 
+from uocr.sources.types import reason
+
 _INK_CONTRAST: Final = 32
 """Grey levels: a composite with less between its darkest and lightest sample shows nothing to read."""
 _ALPHA_CONTRAST: Final = 64
@@ -26,7 +28,7 @@ def upright(image: Image.Image, notes: list[str]) -> Image.Image:
     try:
         return ImageOps.exif_transpose(image)
     except Exception as error:  # damaged EXIF blocks raise half a dozen unrelated types
-        notes.append(f"The orientation could not be read ({error}), the picture is as stored.")
+        notes.append(f"The orientation could not be read ({reason(error)}), the picture is as stored.")
         return image
 
 

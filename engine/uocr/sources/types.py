@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,6 +15,16 @@ from typing import Final, Literal, Self
 from PIL import Image
 
 from uocr.errors import InvalidRequest, TooLarge, UnreadableFile
+
+_ERROR_NUMBER: Final = re.compile(r"^code=\d+: ")
+"""What PyMuPDF puts before MuPDF's own words."""
+
+
+def reason(error: object) -> str:
+    """A library's words about a failure, fit for the end of our sentence: one line without a full stop."""
+    words = " ".join(_ERROR_NUMBER.sub("", str(error)).split()).rstrip(". ")
+    return words or type(error).__name__
+
 
 Compat = Literal["upstream"] | None
 """None: pictures as a person sees them. "upstream": exactly what the published code does to pixels."""
