@@ -4,23 +4,27 @@
 
 /* -- f32 activations ------------------------------------------------------------------------------------------------------ */
 
+CPU_INLINE __m256 load_weight(const uint8_t *row, bool half, size_t i) {
+    return half ? avx2_load_f16((const uint16_t *)(const void *)row + i) : _mm256_loadu_ps((const float *)(const void *)row + i);
+}
+
 CPU_INLINE float dot_plain(const uint8_t *row, bool half, size_t k, const float *x) {
-    const float *w32 = (const float *)(const void *)row;
-    const uint16_t *w16 = (const uint16_t *)(const void *)row;
-    __m256 a[4] = {_mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps()};
+    __m256 a = _mm256_setzero_ps(), b = a, c = a, d = a;
     size_t i = 0;
-    for (; i + 32 <= k; i += 32)
-        for (size_t j = 0; j < 4; j++) {
-            __m256 w = half ? avx2_load_f16(w16 + i + 8 * j) : _mm256_loadu_ps(w32 + i + 8 * j);
-            a[j] = _mm256_fmadd_ps(w, _mm256_loadu_ps(x + i + 8 * j), a[j]);
-        }
-    for (; i + 8 <= k; i += 8)
-        a[0] = _mm256_fmadd_ps(half ? avx2_load_f16(w16 + i) : _mm256_loadu_ps(w32 + i), _mm256_loadu_ps(x + i), a[0]);
-    if (i < k) {
-        __m256 w = half ? avx2_load_f16_tail(w16 + i, k - i) : avx2_load_tail(w32 + i, k - i, 0);
-        a[1] = _mm256_fmadd_ps(w, avx2_load_tail(x + i, k - i, 0), a[1]);
+    for (; i + 32 <= k; i += 32) {
+        a = _mm256_fmadd_ps(load_weight(row, half, i), _mm256_loadu_ps(x + i), a);
+        b = _mm256_fmadd_ps(load_weight(row, half, i + 8), _mm256_loadu_ps(x + i + 8), b);
+        c = _mm256_fmadd_ps(load_weight(row, half, i + 16), _mm256_loadu_ps(x + i + 16), c);
+        d = _mm256_fmadd_ps(load_weight(row, half, i + 24), _mm256_loadu_ps(x + i + 24), d);
     }
-    return avx2_sum(_mm256_add_ps(_mm256_add_ps(a[0], a[1]), _mm256_add_ps(a[2], a[3])));
+    for (; i + 8 <= k; i += 8) a = _mm256_fmadd_ps(load_weight(row, half, i), _mm256_loadu_ps(x + i), a);
+    if (i < k) {
+        const uint16_t *w16 = (const uint16_t *)(const void *)row + i;
+        const float *w32 = (const float *)(const void *)row + i;
+        __m256 w = half ? avx2_load_f16_tail(w16, k - i) : avx2_load_tail(w32, k - i, 0);
+        b = _mm256_fmadd_ps(w, avx2_load_tail(x + i, k - i, 0), b);
+    }
+    return avx2_sum(_mm256_add_ps(_mm256_add_ps(a, b), _mm256_add_ps(c, d)));
 }
 
 void avx2_gemv_f32(const cpu_weight_rows *w, size_t rows, size_t k, const float *x, float *y) {
@@ -120,39 +124,48 @@ CPU_INLINE __m256i group_q4(const uint8_t *q, __m256i x0, __m256i x1) {
     return _mm256_madd_epi16(p, one);
 }
 
-/* `count` rows from r0 on. A row's result does not depend on how many go together. */
-CPU_INLINE void int8_rows(const size_t count, bool q4, const cpu_weight_rows *w, size_t r0, size_t k,
+/* sum + scale * dot of one group. */
+CPU_INLINE __m256 add_group(const bool q4, const uint8_t *q, __m256i x0, __m256i x1, __m256i size0, __m256i size1,
+                            const float *scale, __m256 sum) {
+    __m256i dot = q4 ? group_q4(q, x0, x1) : group_q8(q, x0, x1, size0, size1);
+    return _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_broadcast_ss(scale), sum);
+}
+
+/* Four rows from r0 on, or one. A row's result does not depend on how many go together. */
+CPU_INLINE void int8_rows(const bool four, const bool q4, const cpu_weight_rows *w, size_t r0, size_t k,
                           const cpu_quantized *x, float *y) {
-    const size_t bytes = q4 ? UOCR_GROUP / 2 : UOCR_GROUP;
+    const size_t bytes = q4 ? UOCR_GROUP / 2 : UOCR_GROUP, count = four ? ROWS : 1;
+    const __m256 zero = _mm256_setzero_ps();
+    __m256 a = zero, b = zero, c = zero, d = zero, correction[ROWS] = {zero, zero, zero, zero};
     float product[ROWS][CHUNK];
-    __m256 sum[ROWS], correction[ROWS];
-    for (size_t r = 0; r < count; r++) sum[r] = correction[r] = _mm256_setzero_ps();
     for (size_t g0 = 0; g0 < k / UOCR_GROUP; g0 += CHUNK) {
         size_t groups = k / UOCR_GROUP - g0 < CHUNK ? k / UOCR_GROUP - g0 : CHUNK;
-        const uint8_t *data[ROWS];
-        for (size_t r = 0; r < count; r++) {
-            data[r] = w->data + (r0 + r) * w->stride + g0 * bytes;
+        const uint8_t *q = w->data + r0 * w->stride + g0 * bytes;
+        const int8_t *xq = x->q + g0 * UOCR_GROUP;
+        for (size_t r = 0; r < count; r++)
             multiply_scales(w->scales + (r0 + r) * w->scale_stride, g0, groups, x, product[r], q4 ? &correction[r] : NULL);
-        }
-        for (size_t g = 0; g < groups; g++) {
-            const int8_t *xq = x->q + (g0 + g) * UOCR_GROUP;
-            __m256i x0 = _mm256_loadu_si256((const __m256i *)(const void *)xq);
-            __m256i x1 = _mm256_loadu_si256((const __m256i *)(const void *)(xq + 32));
-            __m256i size0 = _mm256_abs_epi8(x0), size1 = _mm256_abs_epi8(x1);
-            for (size_t r = 0; r < count; r++) {
-                const uint8_t *q = data[r] + g * bytes;
-                __m256i dot = q4 ? group_q4(q, x0, x1) : group_q8(q, x0, x1, size0, size1);
-                sum[r] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_broadcast_ss(&product[r][g]), sum[r]);
-            }
+        for (size_t g = 0; g < groups; g++, q += bytes, xq += UOCR_GROUP) {
+            const __m256i x0 = _mm256_loadu_si256((const __m256i *)(const void *)xq);
+            const __m256i x1 = _mm256_loadu_si256((const __m256i *)(const void *)(xq + 32));
+            const __m256i size0 = _mm256_abs_epi8(x0), size1 = _mm256_abs_epi8(x1);
+            a = add_group(q4, q, x0, x1, size0, size1, &product[0][g], a);
+            if (!four) continue;
+            b = add_group(q4, q + w->stride, x0, x1, size0, size1, &product[1][g], b);
+            c = add_group(q4, q + 2 * w->stride, x0, x1, size0, size1, &product[2][g], c);
+            d = add_group(q4, q + 3 * w->stride, x0, x1, size0, size1, &product[3][g], d);
         }
     }
-    for (size_t r = 0; r < count; r++) y[r0 + r] = avx2_sum(q4 ? _mm256_sub_ps(sum[r], correction[r]) : sum[r]);
+    y[r0] = avx2_sum(_mm256_sub_ps(a, correction[0]));
+    if (!four) return;
+    y[r0 + 1] = avx2_sum(_mm256_sub_ps(b, correction[1]));
+    y[r0 + 2] = avx2_sum(_mm256_sub_ps(c, correction[2]));
+    y[r0 + 3] = avx2_sum(_mm256_sub_ps(d, correction[3]));
 }
 
 CPU_INLINE void int8_all(bool q4, const cpu_weight_rows *w, size_t rows, size_t k, const cpu_quantized *x, float *y) {
     size_t r = 0;
-    for (; r + ROWS <= rows; r += ROWS) int8_rows(ROWS, q4, w, r, k, x, y);
-    for (; r < rows; r++) int8_rows(1, q4, w, r, k, x, y);
+    for (; r + ROWS <= rows; r += ROWS) int8_rows(true, q4, w, r, k, x, y);
+    for (; r < rows; r++) int8_rows(false, q4, w, r, k, x, y);
 }
 
 void avx2_gemv_int8_q8(const cpu_weight_rows *w, size_t rows, size_t k, const cpu_quantized *x, float *y) {

@@ -5,25 +5,51 @@
 
 /* -- 6 x 16 block: 12 accumulators, 2 panel vectors, 1 broadcast: 15 of 16 registers --------------------------------- */
 
+/* Accumulators are variables, not an array: compilers keep an array in memory. `rows` is a constant where this is used. */
 CPU_INLINE void micro_block(const size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp,
                             float *y, size_t ldy, bool add) {
-    __m256 a[CPU_MICRO_ROWS][2];
-    for (size_t r = 0; r < rows; r++) {
-        a[r][0] = add ? _mm256_loadu_ps(y + r * ldy) : _mm256_setzero_ps();
-        a[r][1] = add ? _mm256_loadu_ps(y + r * ldy + 8) : _mm256_setzero_ps();
+    const __m256 zero = _mm256_setzero_ps();
+    __m256 a0 = zero, a1 = zero, b0 = zero, b1 = zero, c0 = zero, c1 = zero;
+    __m256 d0 = zero, d1 = zero, e0 = zero, e1 = zero, f0 = zero, f1 = zero;
+    if (add) {
+        a0 = _mm256_loadu_ps(y), a1 = _mm256_loadu_ps(y + 8);
+        if (rows > 1) b0 = _mm256_loadu_ps(y + 1 * ldy), b1 = _mm256_loadu_ps(y + 1 * ldy + 8);
+        if (rows > 2) c0 = _mm256_loadu_ps(y + 2 * ldy), c1 = _mm256_loadu_ps(y + 2 * ldy + 8);
+        if (rows > 3) d0 = _mm256_loadu_ps(y + 3 * ldy), d1 = _mm256_loadu_ps(y + 3 * ldy + 8);
+        if (rows > 4) e0 = _mm256_loadu_ps(y + 4 * ldy), e1 = _mm256_loadu_ps(y + 4 * ldy + 8);
+        if (rows > 5) f0 = _mm256_loadu_ps(y + 5 * ldy), f1 = _mm256_loadu_ps(y + 5 * ldy + 8);
     }
-    for (size_t i = 0; i < k; i++) {
-        __m256 p0 = _mm256_loadu_ps(panel + i * ldp), p1 = _mm256_loadu_ps(panel + i * ldp + 8);
-        for (size_t r = 0; r < rows; r++) {
-            __m256 b = _mm256_broadcast_ss(x + r * ldx + i);
-            a[r][0] = _mm256_fmadd_ps(b, p0, a[r][0]);
-            a[r][1] = _mm256_fmadd_ps(b, p1, a[r][1]);
+    for (size_t i = 0; i < k; i++, x++, panel += ldp) {
+        const __m256 p0 = _mm256_loadu_ps(panel), p1 = _mm256_loadu_ps(panel + 8);
+        __m256 v = _mm256_broadcast_ss(x);
+        a0 = _mm256_fmadd_ps(v, p0, a0), a1 = _mm256_fmadd_ps(v, p1, a1);
+        if (rows > 1) {
+            v = _mm256_broadcast_ss(x + 1 * ldx);
+            b0 = _mm256_fmadd_ps(v, p0, b0), b1 = _mm256_fmadd_ps(v, p1, b1);
+        }
+        if (rows > 2) {
+            v = _mm256_broadcast_ss(x + 2 * ldx);
+            c0 = _mm256_fmadd_ps(v, p0, c0), c1 = _mm256_fmadd_ps(v, p1, c1);
+        }
+        if (rows > 3) {
+            v = _mm256_broadcast_ss(x + 3 * ldx);
+            d0 = _mm256_fmadd_ps(v, p0, d0), d1 = _mm256_fmadd_ps(v, p1, d1);
+        }
+        if (rows > 4) {
+            v = _mm256_broadcast_ss(x + 4 * ldx);
+            e0 = _mm256_fmadd_ps(v, p0, e0), e1 = _mm256_fmadd_ps(v, p1, e1);
+        }
+        if (rows > 5) {
+            v = _mm256_broadcast_ss(x + 5 * ldx);
+            f0 = _mm256_fmadd_ps(v, p0, f0), f1 = _mm256_fmadd_ps(v, p1, f1);
         }
     }
-    for (size_t r = 0; r < rows; r++) {
-        _mm256_storeu_ps(y + r * ldy, a[r][0]);
-        _mm256_storeu_ps(y + r * ldy + 8, a[r][1]);
-    }
+    _mm256_storeu_ps(y, a0), _mm256_storeu_ps(y + 8, a1);
+    if (rows > 1) _mm256_storeu_ps(y + 1 * ldy, b0), _mm256_storeu_ps(y + 1 * ldy + 8, b1);
+    if (rows > 2) _mm256_storeu_ps(y + 2 * ldy, c0), _mm256_storeu_ps(y + 2 * ldy + 8, c1);
+    if (rows > 3) _mm256_storeu_ps(y + 3 * ldy, d0), _mm256_storeu_ps(y + 3 * ldy + 8, d1);
+    if (rows > 4) _mm256_storeu_ps(y + 4 * ldy, e0), _mm256_storeu_ps(y + 4 * ldy + 8, e1);
+    if (rows > 5) _mm256_storeu_ps(y + 5 * ldy, f0), _mm256_storeu_ps(y + 5 * ldy + 8, f1);
 }
 
 void avx2_micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y, size_t ldy,
@@ -140,26 +166,35 @@ void avx2_pack_q4(const cpu_weight_rows *w, size_t count, size_t k0, size_t k, f
 
 /* -- weighted sums of rows ------------------------------------------------------------------------------------------------ */
 
-/* 8 * vectors columns at a time; every column is one chain over the rows. */
-CPU_INLINE void mix_block(const size_t vectors, const void *v, bool half, size_t stride, size_t rows, const float *p,
-                          float *y) {
-    __m256 a[8];
-    for (size_t j = 0; j < vectors; j++) a[j] = _mm256_loadu_ps(y + 8 * j);
-    for (size_t r = 0; r < rows; r++) {
-        __m256 b = _mm256_broadcast_ss(p + r);
-        for (size_t j = 0; j < vectors; j++) {
-            size_t at = r * stride + 8 * j;
-            __m256 x = half ? avx2_load_f16((const uint16_t *)v + at) : _mm256_loadu_ps((const float *)v + at);
-            a[j] = _mm256_fmadd_ps(b, x, a[j]);
-        }
+CPU_INLINE __m256 load_value(const void *v, bool half, size_t at) {
+    return half ? avx2_load_f16((const uint16_t *)v + at) : _mm256_loadu_ps((const float *)v + at);
+}
+
+/* 64 columns; every column is one chain over the rows. */
+CPU_INLINE void mix_64(const void *v, bool half, size_t stride, size_t rows, const float *p, float *y) {
+    __m256 a = _mm256_loadu_ps(y), b = _mm256_loadu_ps(y + 8), c = _mm256_loadu_ps(y + 16), d = _mm256_loadu_ps(y + 24);
+    __m256 e = _mm256_loadu_ps(y + 32), f = _mm256_loadu_ps(y + 40), g = _mm256_loadu_ps(y + 48), h = _mm256_loadu_ps(y + 56);
+    for (size_t r = 0, at = 0; r < rows; r++, at += stride) {
+        const __m256 w = _mm256_broadcast_ss(p + r);
+        a = _mm256_fmadd_ps(w, load_value(v, half, at), a), b = _mm256_fmadd_ps(w, load_value(v, half, at + 8), b);
+        c = _mm256_fmadd_ps(w, load_value(v, half, at + 16), c), d = _mm256_fmadd_ps(w, load_value(v, half, at + 24), d);
+        e = _mm256_fmadd_ps(w, load_value(v, half, at + 32), e), f = _mm256_fmadd_ps(w, load_value(v, half, at + 40), f);
+        g = _mm256_fmadd_ps(w, load_value(v, half, at + 48), g), h = _mm256_fmadd_ps(w, load_value(v, half, at + 56), h);
     }
-    for (size_t j = 0; j < vectors; j++) _mm256_storeu_ps(y + 8 * j, a[j]);
+    _mm256_storeu_ps(y, a), _mm256_storeu_ps(y + 8, b), _mm256_storeu_ps(y + 16, c), _mm256_storeu_ps(y + 24, d);
+    _mm256_storeu_ps(y + 32, e), _mm256_storeu_ps(y + 40, f), _mm256_storeu_ps(y + 48, g), _mm256_storeu_ps(y + 56, h);
+}
+
+CPU_INLINE void mix_8(const void *v, bool half, size_t stride, size_t rows, const float *p, float *y) {
+    __m256 a = _mm256_loadu_ps(y);
+    for (size_t r = 0; r < rows; r++) a = _mm256_fmadd_ps(_mm256_broadcast_ss(p + r), load_value(v, half, r * stride), a);
+    _mm256_storeu_ps(y, a);
 }
 
 CPU_INLINE void mix(const void *v, bool half, size_t stride, size_t rows, size_t n, const float *p, float *y) {
     size_t c = 0, element = half ? sizeof(uint16_t) : sizeof(float);
-    for (; c + 64 <= n; c += 64) mix_block(8, (const uint8_t *)v + c * element, half, stride, rows, p, y + c);
-    for (; c + 8 <= n; c += 8) mix_block(1, (const uint8_t *)v + c * element, half, stride, rows, p, y + c);
+    for (; c + 64 <= n; c += 64) mix_64((const uint8_t *)v + c * element, half, stride, rows, p, y + c);
+    for (; c + 8 <= n; c += 8) mix_8((const uint8_t *)v + c * element, half, stride, rows, p, y + c);
     for (; c < n; c++)
         for (size_t r = 0; r < rows; r++)
             y[c] += p[r] * (half ? cpu_f16_to_f32(((const uint16_t *)v)[r * stride + c]) : ((const float *)v)[r * stride + c]);
