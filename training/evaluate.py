@@ -42,11 +42,11 @@ class Group:
 
 GROUPS = (
     *(Group(f"density {level}", Kind(level, clean=True), 50) for level in range(4)),
-    Group("small text", Kind(SMALLEST), 30),
-    Group("cluttered", Kind(2), 30),
     Group("blank", Kind(BLANK), 50),
     Group("crops 2x3", Kind(3, (2, 3)), 30),
+    Group("small text", Kind(SMALLEST), 30),
     Group("crops 3x4", Kind(3, (3, 4)), 12),
+    Group("cluttered", Kind(2), 30),
     Group("crops 2x2", Kind(2, (2, 2)), 16),
     Group("blank, crops 2x3", Kind(BLANK, (2, 3)), 16),
 )

@@ -249,15 +249,16 @@ def train(recipe: Recipe, pack: Path, out: Path, init: Path | None, config: Conf
 
 
 def _loop(trainer: Trainer, loader: Loader, out: Path | None, log: Log) -> list[float]:
-    """Steps until the recipe's time or number of steps is used up. The clock starts after the first step (compilation)."""
+    """Steps until the recipe's time or number of steps is used up. The first step compiles: the time it takes comes off
+    the length of the leg, the schedule begins after it."""
     recipe, losses, clock = trainer.recipe, [], None
-    before, shown = trainer.elapsed, time.monotonic()
-    saved = shown
+    begin = shown = saved = time.monotonic()
+    before, length = trainer.elapsed, recipe.seconds
     window: list[dict[str, float]] = []
     while trainer.step_number < recipe.steps:
         if clock is not None:
             trainer.elapsed = before + time.monotonic() - clock
-        progress = _agreed(trainer.elapsed / recipe.seconds, trainer.device)
+        progress = _agreed(trainer.elapsed / length, trainer.device)
         if progress >= 1:
             break
         window.append(trainer.step(loader, progress))
@@ -265,7 +266,8 @@ def _loop(trainer: Trainer, loader: Loader, out: Path | None, log: Log) -> list[
         now = time.monotonic()
         if clock is None:
             clock = saved = now
-            log(event="first step done", seconds=round(now - shown, 1))
+            length = max(recipe.seconds - (now - begin), 1.0)
+            log(event="first step done", seconds=round(now - begin, 1))
         if now - shown > 15 or len(losses) in (1, 10):
             means = {key: round(sum(w[key] for w in window) / len(window), 4) for key in window[-1]}
             log(step=trainer.step_number, progress=round(progress, 4), steps_per_second=round(len(window) / (now - shown), 2),
@@ -297,7 +299,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="folder for checkpoints and log; must not hold weights yet")
     parser.add_argument("--init", type=Path, help="checkpoint folder to start from (exported weights)")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint in --out")
-    parser.add_argument("--seconds", type=float, default=Recipe.seconds, help="length of the whole leg")
+    parser.add_argument("--seconds", type=float, default=Recipe.seconds, help="length of the leg, compilation included")
     parser.add_argument("--steps", type=int, default=Recipe.steps)
     parser.add_argument("--pages", type=int, default=Recipe.pages, help="base pages in a step of one process")
     parser.add_argument("--muon-rate", type=float, default=Recipe.muon_rate)
