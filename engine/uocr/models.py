@@ -93,7 +93,8 @@ def obtain(model: str | Path | None, quant: str | None = None, *, progress: Pull
     try:
         return resolve(model, quant)
     except ModelNotFound:
-        if not isinstance(model, str) or not _NAME.fullmatch(model) or Path(model).exists():
+        if (not isinstance(model, str) or not _NAME.fullmatch(model) or Path(model).exists()
+                or model.endswith(".uocr")):  # meant as a file
             raise
         return pull(model, quant or "q4", progress=progress, endpoint=endpoint, keep_going=keep_going)
 

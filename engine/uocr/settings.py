@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from .errors import InvalidRequest
+from .views import get_preset
 
 
 def _option(default: Any, help_text: str) -> Any:
@@ -37,6 +38,8 @@ class ReadSettings:
     region: tuple[int, int, int, int] | None = _option(None, "left, top, right, bottom in page pixels: read only that")
 
     def __post_init__(self) -> None:
+        if self.preset is not None:
+            get_preset(self.preset)
         if self.rotate % 90 or not 0 <= self.rotate < 360:
             raise InvalidRequest(f"rotate is {self.rotate}; choose 0, 90, 180 or 270.")
         if not 36 <= self.dpi <= 1200:

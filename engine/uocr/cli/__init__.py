@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from uocr import errors
@@ -10,7 +11,6 @@ from uocr.cli import view
 
 def main() -> int:
     """Entry point of the `uocr` program."""
-    import click
     import typer
 
     from uocr.cli.app import app
@@ -18,19 +18,21 @@ def main() -> int:
     try:
         result = typer.main.get_command(app).main(standalone_mode=False)
         return result if isinstance(result, int) else 0
-    except click.exceptions.Exit as stop:
+    except typer.Exit as stop:
         return stop.exit_code
-    except click.exceptions.ClickException as problem:
-        problem.show()
-        return problem.exit_code
-    except (KeyboardInterrupt, click.exceptions.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         view.err.print("Stopped.")
         return errors.Cancelled.exit_code
     except errors.UocrError as problem:
-        view.err.print(f"uocr: {problem}", markup=False, style="red")
-        if isinstance(problem, errors.OverBudget) and problem.estimate:
-            view.err.print(view.memory_table(problem.estimate, {}))
+        view.error(problem)
         return problem.exit_code
     except BrokenPipeError:
-        sys.stderr.close()  # the reader went away; nothing is wrong
+        # The reader went away; nothing is wrong. What is still buffered must not fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as problem:
+        # Usage errors of the argument parser say so themselves; their class is private to typer.
+        if not (hasattr(problem, "show") and hasattr(problem, "exit_code")):
+            raise
+        problem.show()
+        return int(problem.exit_code)

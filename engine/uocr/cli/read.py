@@ -16,7 +16,7 @@ from uocr import errors, events, export, journal
 from uocr.api import UnlimitedOCR
 from uocr.cli import options, view
 from uocr.control import Control
-from uocr.document import Document, Page
+from uocr.document import Document, FinishReason, Page
 from uocr.reading import turned
 from uocr.settings import ReadSettings
 from uocr.sources import Source, expand_inputs, open_source
@@ -103,11 +103,10 @@ class Job:
         try:
             document = self._read(ocr, name)
             self._note_pages(document)
-            self._write(document, name)
+            if any(p.finish_reason is not FinishReason.ERROR for p in document.pages):
+                self._write(document, name)
         except errors.UocrError as problem:
-            view.err.print(f"uocr: {problem}", markup=False, style="red")
-            if isinstance(problem, errors.OverBudget) and problem.estimate:
-                view.err.print(view.memory_table(problem.estimate, {}))
+            view.error(problem)
             self._fail(problem.exit_code)
 
     def _read(self, ocr: UnlimitedOCR, name: str | Path) -> Document:
@@ -145,11 +144,11 @@ class Job:
             case events.PageFinished(page=page):
                 if streaming:
                     view.out.print()
-                if not self.quiet:
+                if event.error is not None:
+                    view.error(event.error)
+                elif not self.quiet:
                     for line in view.page_lines(page):
                         view.err.print(line, style="dim", markup=False)
-                elif event.error is not None:
-                    view.err.print(f"uocr: {event.error}", markup=False, style="red")
 
     def _write(self, document: Document, name: str | Path) -> None:
         """Documents into files, or to standard output what was not streamed there already."""

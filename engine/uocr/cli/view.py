@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from uocr.document import FinishReason, Page
+from uocr.errors import OverBudget, UocrError
 from uocr.native import ProfileRow
 
 out = Console(highlight=False, soft_wrap=True)
@@ -44,6 +45,13 @@ def memory_table(estimate: Mapping[str, int], peak: Mapping[str, int]) -> Table:
         if promised or peak.get(name):
             table.add_row(name, size(promised), size(peak.get(name, 0)))
     return table
+
+
+def error(problem: UocrError) -> None:
+    """One line for what went wrong; a refused budget also shows the table it was refused with."""
+    err.print(f"uocr: {problem}", markup=False, style="red")
+    if isinstance(problem, OverBudget) and problem.estimate:
+        err.print(memory_table(problem.estimate, {}))
 
 
 def profile_table(rows: Sequence[ProfileRow]) -> Table:
