@@ -1,0 +1,73 @@
+"""The QApplication: appearance, language, and files that the system hands over before there is a window."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QLocale, Qt, QTranslator
+from PySide6.QtGui import QFileOpenEvent
+from PySide6.QtWidgets import QApplication
+
+from leggio.look.colours import dark_palette, light_palette
+
+TRANSLATIONS = Path(__file__).parent / "translations"
+
+
+class LeggioApplication(QApplication):
+    """Queues `QEvent.FileOpen` until somebody takes files."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        super().__init__(list(arguments))
+        self.setApplicationName("Leggio")
+        self.setOrganizationName("Leggio")
+        self.setOrganizationDomain("leggio.app")
+        self.setApplicationDisplayName("Leggio")
+        self._queued: list[Path] = []
+        self._take: Callable[[list[Path]], None] | None = None
+        self._appearance = "system"
+        self._translator = QTranslator(self)
+        self.styleHints().colorSchemeChanged.connect(lambda _: self.set_appearance(self._appearance))
+
+    # -- files from Finder and the Dock --------------------------------------------------------------------
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QFileOpenEvent) and event.file():
+            path = Path(event.file())
+            if self._take is None:
+                self._queued.append(path)
+            else:
+                self._take([path])
+            return True
+        return super().event(event)
+
+    def deliver_files_to(self, take: Callable[[list[Path]], None]) -> None:
+        """From now on `take` gets files as they come; those that waited come at once."""
+        self._take = take
+        if self._queued:
+            queued, self._queued = self._queued, []
+            take(queued)
+
+    # -- looks and language --------------------------------------------------------------------------------
+
+    def set_appearance(self, appearance: str) -> None:
+        """ "system", "light" or "dark". On macOS the system's own style does it all."""
+        self._appearance = appearance
+        schemes = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
+        wanted = schemes.get(appearance, Qt.ColorScheme.Unknown)
+        if sys.platform == "darwin":
+            self.styleHints().setColorScheme(wanted)
+            return
+        if self.style().objectName().lower() != "fusion":
+            self.setStyle("Fusion")
+        scheme = wanted if wanted != Qt.ColorScheme.Unknown else self.styleHints().colorScheme()
+        self.setPalette(dark_palette() if scheme == Qt.ColorScheme.Dark else light_palette())
+
+    def set_language(self, language: str) -> bool:
+        """ "system", "en" or "it"; whether a translation is in use now."""
+        self.removeTranslator(self._translator)
+        name = QLocale.system().name().split("_")[0] if language == "system" else language
+        if name == "en" or not self._translator.load(str(TRANSLATIONS / f"leggio_{name}.qm")):
+            return False
+        return self.installTranslator(self._translator)

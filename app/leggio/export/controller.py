@@ -1,0 +1,217 @@
+"""Copy and export for the main window: what is chosen, where it goes, what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox, QProgressDialog
+from uocr.errors import Cancelled, OutputExists
+from uocr.export import Exported
+
+from leggio.export.clipboard import copy
+from leggio.export.dialog import ExportChoice, ExportDialog, suggested_name
+from leggio.export.work import Exporter, ExportOrder, PageSources, documents_of
+from leggio.pages.items import PageItem
+from leggio.transcript.source import block_markdown
+from leggio.transcript.view import clean_html
+
+if TYPE_CHECKING:
+    from leggio.window.main_window import MainWindow
+
+
+class ExportController(QObject):
+    """Belongs to the window."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._exporter = Exporter(self)
+        self._exporter.progressed.connect(self._progressed)
+        self._exporter.done.connect(self._done)
+        self._exporter.failed.connect(self._failed)
+        self._sources: PageSources | None = None
+        self._progress: QProgressDialog | None = None
+        self._folder = Path.home()
+        self.busy = False
+
+    # -- copying -------------------------------------------------------------------------------------------
+
+    def copy(self) -> None:
+        """The selection, else the text of the page."""
+        window = self._window
+        panel = window.panel
+        shown = panel.source if panel.shows_source else panel.view
+        if shown.textCursor().hasSelection():
+            data = shown.createMimeDataFromSelection()
+            self._tell(copy(data.text(), data.html()))
+        elif window.presenter.blocks:
+            self._tell(copy("\n".join(b.text.strip() for b in window.presenter.blocks if b.text.strip())))
+
+    def copy_markdown(self) -> None:
+        blocks = self._window.presenter.blocks
+        self._tell(copy("\n\n".join(t for b in blocks if (t := block_markdown(b)))))
+
+    def copy_rich(self) -> None:
+        document = self._window.panel.view.document()
+        self._tell(copy(document.toPlainText().replace("\ufffc", ""), clean_html(document.toHtml())))
+
+    def copy_all(self) -> None:
+        pages = [i.page for i in self._window.model.items if i.page is not None]
+        self._tell(copy("\n\n".join(p.text for p in pages)))
+
+    def _tell(self, outcome: tuple[bool, str]) -> None:
+        good, words = outcome
+        self._window.panel.notice.tell(words, "info" if good else "bad")
+
+    # -- exporting -----------------------------------------------------------------------------------------
+
+    def items(self, scope: str) -> list[PageItem]:
+        """Pages that were read, in list order: the chosen ones, the current document's, or all."""
+        window, current = self._window, self._window.presenter.item
+        read = [i for i in window.model.items if i.page is not None]
+        if scope == "page":
+            chosen = [i for i in window.pages.selected_items() if i.page is not None]
+            return chosen or [i for i in read if i is current]
+        if scope == "document":
+            return [i for i in read if current is not None and i.document is current.document]
+        return read
+
+    def ask(self) -> None:
+        """Ask what and where, then write."""
+        counts = {scope: len(self.items(scope)) for scope in ("page", "document", "all")}
+        text_layer = any(i.page is not None and i.page.has_text_layer for i in self.items("all"))
+        dialog = ExportDialog(counts, self._window, text_layer=text_layer)
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            self.choose_target(dialog.choice)
+
+    def choose_target(self, choice: ExportChoice) -> None:
+        items = self.items(choice.scope)
+        if not items:
+            return
+        suggested = suggested_name(items[0].document.name, choice.format, self._folder)
+        # Existing names are asked about later, with the folder of pictures: the dialog must not ask first.
+        name, _ = QFileDialog.getSaveFileName(
+            self._window,
+            self.tr("Export"),
+            str(suggested),
+            f"*.{choice.format}",
+            "",
+            QFileDialog.Option.DontConfirmOverwrite,
+        )
+        if name:
+            path = Path(name)
+            if path.suffix.lower() != f".{choice.format}":
+                path = path.with_name(f"{path.name}.{choice.format}")
+            self._folder = path.parent
+            self.write(items, path, choice)
+
+    def write(
+        self, items: Sequence[PageItem], path: Path, choice: ExportChoice, overwrite: bool = False
+    ) -> None:
+        """Start writing; the outcome is told in the window."""
+        facts = self._window.session.facts
+        recorded: dict[str, Any] = facts.recorded if facts is not None else {}
+        documents = documents_of(
+            items, facts.name if facts else "", facts.info.model_id if facts else "", recorded
+        )
+        order = ExportOrder(
+            documents,
+            path,
+            choice.format,
+            choice.per_page,
+            choice.pictures,
+            overwrite,
+            choice.add_to_text_layer,
+        )
+        self._sources = PageSources(items, self._window.store.read.dpi)
+        self.busy = True
+        self._progress = QProgressDialog(
+            self.tr("Writing {0}").format(path.name),
+            self.tr("Cancel"),
+            0,
+            sum(len(d.pages) for d in documents),
+            self._window,
+        )
+        self._progress.setMinimumDuration(700)
+        self._progress.canceled.connect(self._exporter.cancel)
+        self._exporter.start(order, self._sources)
+
+    def _progressed(self, count: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress.setValue(min(count, total - 1))
+
+    def _over(self) -> None:
+        self.busy = False
+        if self._progress is not None:
+            self._progress.canceled.disconnect()
+            self._progress.close()
+            self._progress.deleteLater()
+            self._progress = None
+
+    def _done(self, order: ExportOrder, result: Exported) -> None:
+        self._over()
+        files = result.files
+        if len(files) == 1:
+            words = self.tr("Saved {0} ({1} pages).").format(files[0].name, result.pages)
+        else:
+            words = self.tr("Saved {0} files in {1}.").format(len(files), order.path.parent.name)
+        notes = " ".join(result.notes[:3])
+        folder = QUrl.fromLocalFile(str(order.path.parent))
+        self._window.panel.notice.tell(
+            f"{words} {notes}".strip(),
+            "info",
+            [(self.tr("Show in folder"), lambda: QDesktopServices.openUrl(folder))],
+        )
+
+    def _failed(self, order: ExportOrder, error: Exception) -> None:
+        self._over()
+        if isinstance(error, OutputExists):
+            self._ask_overwrite(order, error)
+        elif not isinstance(error, Cancelled):
+            self._window.panel.notice.tell(
+                str(error),
+                "bad",
+                [(self.tr("Save elsewhere…"), self.ask), (self.tr("Copy all text"), self.copy_all)],
+            )
+
+    def _ask_overwrite(self, order: ExportOrder, error: OutputExists) -> None:
+        box = QMessageBox(self._window)
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setText(self.tr("{0} is already there.").format(order.path.name))
+        box.setInformativeText(self.tr("Nothing was written. Should it be replaced?"))
+        replace = box.addButton(self.tr("Replace"), QMessageBox.ButtonRole.DestructiveRole)
+        other = box.addButton(self.tr("Choose another name…"), QMessageBox.ButtonRole.AcceptRole)
+        stay = box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(other)
+        box.setEscapeButton(stay)
+        box.exec()
+        choice = ExportChoice(order.format, "all", order.per_page, order.pictures, order.add_to_text_layer)
+        items = self._items_of(order)
+        if box.clickedButton() is replace:
+            self.write(items, order.path, choice, overwrite=True)
+        elif box.clickedButton() is other:
+            self._choose_again(items, choice)
+
+    def _items_of(self, order: ExportOrder) -> list[PageItem]:
+        wanted = {id(p) for d in order.documents for p in d.pages}
+        return [i for i in self._window.model.items if i.page is not None and id(i.page) in wanted]
+
+    def _choose_again(self, items: list[PageItem], choice: ExportChoice) -> None:
+        suggested = suggested_name(items[0].document.name, choice.format, self._folder)
+        name, _ = QFileDialog.getSaveFileName(
+            self._window,
+            self.tr("Export"),
+            str(suggested),
+            f"*.{choice.format}",
+            "",
+            QFileDialog.Option.DontConfirmOverwrite,
+        )
+        if name:
+            self.write(items, Path(name), choice)
+
+    def close(self) -> None:
+        self._exporter.close()

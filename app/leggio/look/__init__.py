@@ -1,0 +1,1 @@
+"""How the window looks: colours for light and dark, symbols, and nothing else."""

@@ -1,0 +1,84 @@
+"""A line that tells what happened, where the person is looking, and what can be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from leggio.look.colours import colours
+from leggio.look.symbols import symbol
+
+Choice = tuple[str, Callable[[], None]]
+
+
+class Notice(QWidget):
+    """Hidden until `tell`. `kind` is "info", "warn" or "bad"."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._kind = "info"
+        self._text = QLabel(self)
+        self._text.setWordWrap(True)
+        self._text.setTextFormat(Qt.TextFormat.PlainText)
+        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.MinimumExpanding)
+        self._close = QToolButton(self)
+        self._close.setIcon(symbol("close"))
+        self._close.setAutoRaise(True)
+        self._close.setToolTip(self.tr("Dismiss"))
+        self._close.setAccessibleName(self.tr("Dismiss"))
+        self._close.clicked.connect(self.dismiss)
+        self._buttons = QHBoxLayout()
+        self._buttons.setContentsMargins(0, 0, 0, 0)
+        line = QHBoxLayout()
+        line.addWidget(self._text, 1)
+        line.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(14, 8, 8, 8)
+        box.setSpacing(6)
+        box.addLayout(line)
+        box.addLayout(self._buttons)
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        """What is told; empty when nothing is."""
+        return self._text.text() if not self.isHidden() else ""
+
+    def tell(self, text: str, kind: str = "info", choices: Sequence[Choice] = ()) -> None:
+        self._kind = kind
+        self._text.setText(text)
+        self.setAccessibleName(text)
+        while self._buttons.count():
+            taken = self._buttons.takeAt(0)
+            if (widget := taken.widget()) is not None:
+                widget.deleteLater()
+        for words, act in choices:
+            button = QPushButton(words, self)
+            button.clicked.connect(lambda _=False, act=act: (self.dismiss(), act()))
+            self._buttons.addWidget(button)
+        if choices:
+            self._buttons.addStretch(1)
+        self.show()
+        self.update()
+
+    def dismiss(self) -> None:
+        self.hide()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        tones = colours(self.palette())
+        colour = QColor({"info": tones.frame, "warn": tones.warn, "bad": tones.bad}[self._kind])
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), self.palette().base())
+            tint = QColor(colour)
+            tint.setAlpha(28)
+            painter.fillRect(self.rect(), tint)
+            painter.fillRect(0, 0, 3, self.height(), colour)

@@ -1,0 +1,104 @@
+"""Starts the window: arguments, one instance, engine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import platformdirs
+from PySide6.QtCore import QSettings
+from uocr.errors import UocrError
+from uocr.settings import ReadSettings
+
+import leggio
+from leggio.application import LeggioApplication
+from leggio.reading.task import Engine, EngineFactory
+from leggio.settings.store import SettingsStore
+from leggio.settings.table import WindowSettings, build_parser, given
+from leggio.sources.incoming import arguments
+from leggio.sources.instance import FirstInstance, hand_over, server_name
+
+
+def engine_factory(store: SettingsStore) -> EngineFactory:
+    """Opens the engine that the settings name, on the thread that calls it."""
+    chosen = store.window
+
+    def make() -> Engine:
+        from uocr.api import (
+            UnlimitedOCR,  # native code is loaded on the engine's thread, not before the window shows
+        )
+
+        model = None if chosen.model in ("", "built-in") else chosen.model
+        return UnlimitedOCR(
+            model,
+            quant=chosen.quant or None,
+            memory_budget=chosen.memory_budget or "0",
+            threads=chosen.threads,
+            precision=chosen.precision,
+        )
+
+    return make
+
+
+def data_folder() -> Path:
+    """Where history and jobs are kept; `LEGGIO_DATA` names another folder."""
+    named = os.environ.get("LEGGIO_DATA")
+    return Path(named) if named else platformdirs.user_data_path("leggio", appauthor=False)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run Leggio; the process's exit code."""
+    options = build_parser().parse_args(argv)
+    if options.version:
+        print(f"Leggio {leggio.__version__}")
+        return 0
+    if options.self_test:
+        from leggio.selftest import run_self_test
+
+        return run_self_test(Path.cwd() / "selftest.png")
+    application = LeggioApplication(sys.argv[:1])
+    files = arguments(options.files, Path.cwd())
+    name = server_name()
+    if not options.new_instance and hand_over(files, name):
+        return 0
+    storage = QSettings(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, "Leggio", "Leggio")
+    store = SettingsStore(storage)
+    try:
+        store.override(given(options, WindowSettings), given(options, ReadSettings))
+    except UocrError as error:
+        print(f"leggio: {error}", file=sys.stderr)
+        return error.exit_code
+    application.set_language(store.window.language)
+    application.set_appearance(store.window.appearance)
+
+    from leggio.window.main_window import MainWindow
+
+    window = MainWindow(store, engine_factory, data_folder())
+    store.changed.connect(lambda: application.set_appearance(store.window.appearance))
+    first = FirstInstance(name)
+
+    def take(paths: list[Path]) -> None:
+        if paths:
+            window.open_inputs(paths)
+        window.setWindowState(window.windowState() & ~window.windowState().WindowMinimized)
+        window.raise_()
+        window.activateWindow()
+
+    first.handed.connect(lambda names: take([Path(n) for n in names]))
+    application.deliver_files_to(take)
+    window.show()
+    window.open_engine()
+    window.resume.offer()
+    if files:
+        take([Path(f) for f in files])
+    code = application.exec()
+    first.close()
+    window.shut_down()
+    window.deleteLater()
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

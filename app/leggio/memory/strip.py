@@ -1,0 +1,217 @@
+"""The strip along the bottom of the window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from uocr.document import FinishReason, Page
+from uocr.events import PageStarted
+
+from leggio.look.colours import colours
+from leggio.memory.bar import MemoryBar
+from leggio.memory.rate import RatePlot
+from leggio.memory.wording import bytes_text
+from leggio.reading.engine import EngineFacts
+
+
+class Quiet(QLabel):
+    """Secondary text."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(text, parent)
+        self.setForegroundRole(self.foregroundRole())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self) as painter:
+            painter.setPen(colours(self.palette()).quiet)
+            painter.drawText(
+                self.contentsRect(),
+                self.alignment(),
+                self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width()),
+            )
+
+
+class ThinProgress(QWidget):
+    """A line along the top of the strip that fills from the left."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._value = 0
+        self.setFixedHeight(3)
+
+    @property
+    def value(self) -> int:
+        """Thousandths."""
+        return self._value
+
+    def set_value(self, value: int) -> None:
+        value = min(max(value, 0), 1000)
+        if value != self._value:
+            self._value = value
+            self.setAccessibleDescription(f"{value / 10:.0f} %")
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self) as painter:
+            painter.fillRect(QRect(0, 0, self.width(), 1), colours(self.palette()).line)
+            done = round(self.width() * self._value / 1000)
+            painter.fillRect(QRect(0, 0, done, self.height()), self.palette().color(QPalette.ColorRole.Link))
+
+
+class EngineStrip(QWidget):
+    """Memory, tokens, progress and the engine, live."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.bar = MemoryBar(self)
+        self.rate = RatePlot(self)
+        self._memory = QLabel(self)
+        self._estimate = Quiet("", self)
+        self._tokens = QLabel(self)
+        self._detail = Quiet("", self)
+        self._engine = QLabel(self)
+        self._backend = Quiet("", self)
+        self._progress = ThinProgress(self)
+        self._progress.setAccessibleName(self.tr("Progress of the page"))
+        self._rate_text = ""
+        self._started: PageStarted | None = None
+        self._tokens.setToolTip(
+            self.tr("Tokens are the pieces of text the model writes one at a time; about four letters each")
+        )
+        self._detail.setToolTip(
+            self.tr("The page is shown to the model as visual tokens; the prompt holds them and the question")
+        )
+        self._backend.setToolTip(
+            self.tr("How finely the model's numbers are kept (quantisation), and what computes")
+        )
+        for label in (self._memory, self._tokens, self._engine):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        for quiet in (self._estimate, self._detail, self._backend):
+            quiet.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._estimate.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._lay_out()
+        self.set_engine(None)
+        self.rest()
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout()
+        grid.setContentsMargins(16, 8, 16, 10)
+        grid.setHorizontalSpacing(28)
+        grid.setVerticalSpacing(4)
+        line = QHBoxLayout()
+        line.addWidget(self._memory, 1)
+        line.addWidget(self._estimate, 1)
+        grid.addLayout(line, 0, 0)
+        grid.addWidget(self.bar, 1, 0)
+        grid.addWidget(self._tokens, 0, 1)
+        grid.addWidget(self._detail, 1, 1, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(self.rate, 0, 2, 2, 1, Qt.AlignmentFlag.AlignVCenter)
+        grid.addWidget(self._engine, 0, 3)
+        grid.addWidget(self._backend, 1, 3, Qt.AlignmentFlag.AlignTop)
+        for column, stretch in ((0, 6), (1, 4), (3, 3)):
+            grid.setColumnStretch(column, stretch)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        box.addWidget(self._progress)
+        box.addLayout(grid)
+
+    # -- the engine ----------------------------------------------------------------------------------------
+
+    def set_engine(self, facts: EngineFacts | None, opening: bool = False) -> None:
+        if facts is None:
+            self._engine.setText(self.tr("Opening the model…") if opening else self.tr("No model"))
+            self._backend.setText("")
+            return
+        names = {"built-in": self.tr("Built-in model")}
+        self._engine.setText(names.get(facts.name, facts.name))
+        info = facts.info
+        self._backend.setText(
+            self.tr("{0} · {1} · {2} threads").format(info.profile, info.backend, info.threads)
+        )
+
+    def set_memory(self, report: Any) -> None:
+        self.bar.set_report(report)
+        self._memory.setText(
+            self.tr("Memory {0} of {1}").format(bytes_text(report.current_total), bytes_text(report.budget))
+        )
+
+    def set_estimate(self, estimate: Any | None) -> None:
+        """The promise for the page at hand."""
+        self.bar.set_estimate(estimate)
+        self._estimate.setText(
+            "" if estimate is None else self.tr("this page: at most {0}").format(bytes_text(estimate.total))
+        )
+
+    # -- a page --------------------------------------------------------------------------------------------
+
+    def begin(self, started: PageStarted) -> None:
+        self._started = started
+        self.set_estimate(started.estimate)
+        self.rate.restart()
+        self._tokens.setText(self.tr("Looking at the page"))
+        self._detail.setText(
+            self.tr("{0} visual, {1} prompt tokens").format(
+                f"{started.visual_tokens:,}", f"{started.prompt_tokens:,}"
+            )
+        )
+
+    def advance(self, phase: str, done: int, total: int) -> None:
+        self._progress.set_value(round(1000 * done / max(1, total)))
+        if phase in ("vision", "prefill"):
+            words = self.tr("Looking at the page") if phase == "vision" else self.tr("Preparing")
+            self._tokens.setText(self.tr("{0}: {1} of {2}").format(words, done, total))
+
+    def count(self, tokens: int, seconds: float) -> None:
+        if self.rate.add(tokens, seconds) or not self._rate_text:
+            self._rate_text = f"{self.rate.rate:.0f}" if self.rate.rate else ""
+        words = self.tr("{0} tokens").format(f"{tokens:,}")
+        if self._rate_text:
+            words = self.tr("{0} · {1} a second").format(words, self._rate_text)
+        self._tokens.setText(words)
+        if self._started is not None:
+            self._progress.set_value(round(1000 * tokens / max(1, self._started.max_new_tokens)))
+
+    def show_page(self, page: Page | None) -> None:
+        """The counts of a finished page."""
+        if page is None or page.finish_reason is FinishReason.NOT_READ:
+            self.rest()
+            return
+        timings = page.timings
+        words = self.tr("{0} tokens").format(f"{timings.generated_tokens:,}")
+        if timings.tokens_per_second:
+            words = self.tr("{0} · {1} a second").format(words, f"{timings.tokens_per_second:.0f}")
+        self._tokens.setText(words)
+        self._detail.setText(
+            self.tr("{0} · looked {1} s, wrote {2} s").format(
+                self.finish_words(page.finish_reason),
+                f"{timings.vision_s + timings.prefill_s:.1f}",
+                f"{timings.decode_s:.1f}",
+            )
+        )
+        self._progress.set_value(0)
+        self._rate_text = ""
+
+    def rest(self) -> None:
+        """Nothing is read and no finished page is shown."""
+        self._tokens.setText(self.tr("Ready"))
+        self._detail.setText("")
+        self._progress.set_value(0)
+        self._rate_text = ""
+
+    def pause(self, paused: bool) -> None:
+        if paused:
+            self._tokens.setText(self.tr("Paused"))
+
+    def finish_words(self, reason: FinishReason) -> str:
+        return {
+            FinishReason.EOS: self.tr("Read to the end"),
+            FinishReason.LENGTH: self.tr("Cut short"),
+            FinishReason.LOOP: self.tr("Went in circles"),
+            FinishReason.CANCELLED: self.tr("Cancelled"),
+            FinishReason.ERROR: self.tr("Failed"),
+        }.get(reason, "")

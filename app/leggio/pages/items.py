@@ -1,0 +1,86 @@
+"""A document and its pages as the window keeps them. No Qt here."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from uocr.document import FinishReason, Page
+
+from leggio.reading.task import Input
+
+_keys = itertools.count(1)
+
+
+class PageState(StrEnum):
+    """What a page's badge says."""
+
+    NEW = "new"
+    WAITING = "waiting"
+    READING = "reading"
+    DONE = "done"
+    CUT = "cut"
+    LOOPED = "looped"
+    BLANK = "blank"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def over(self) -> bool:
+        """A reading ended here, well or badly."""
+        return self not in (PageState.NEW, PageState.WAITING, PageState.READING)
+
+
+def state_of(page: Page) -> PageState:
+    """The badge of a page that was read."""
+    if page.blank:
+        return PageState.BLANK
+    return {
+        FinishReason.EOS: PageState.DONE,
+        FinishReason.LENGTH: PageState.CUT,
+        FinishReason.LOOP: PageState.LOOPED,
+        FinishReason.CANCELLED: PageState.CANCELLED,
+        FinishReason.ERROR: PageState.FAILED,
+        FinishReason.NOT_READ: PageState.CANCELLED,
+    }[page.finish_reason]
+
+
+@dataclass(slots=True, eq=False)
+class DocumentItem:
+    """One input. `count` is how many pages the file has."""
+
+    input: Input
+    name: str
+    count: int = 1
+    password: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class PageItem:
+    """One page of a document: `number` counts from 0 in the file."""
+
+    document: DocumentItem
+    number: int
+    key: int = field(default_factory=lambda: next(_keys))
+    state: PageState = PageState.NEW
+    progress: float = 0.0
+    """Of the present phase, 0..1."""
+    phase: str = ""
+    page: Page | None = None
+    """What was read."""
+    error: str = ""
+    failure: Exception | None = None
+    rotate: int = 0
+    """Degrees clockwise, chosen by the person."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Changes to the window's read settings for this page alone."""
+    edited: bool = False
+
+    @property
+    def title(self) -> str:
+        if self.document.count == 1:
+            return self.document.name
+        return f"{self.document.name} · {self.number + 1}"

@@ -1,0 +1,223 @@
+"""What is drawn over a page: blocks, view frames, a chosen region, places that need a second look.
+
+All coordinates are pixels of the page as it is read; pens are cosmetic: lines keep their width at any zoom.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QPen
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+from uocr.document import BOX_SCALE, Box
+from uocr.views import ViewPlan
+
+from leggio.look.colours import colours, label_colour
+
+
+class Layer(IntEnum):
+    """Order from bottom to top."""
+
+    PAGE = 0
+    VIEWS = 1
+    BLOCKS = 2
+    MARKS = 3
+    REGION = 4
+
+
+def box_rect(box: Box, width: int, height: int) -> QRectF:
+    """`box` on a page of `width` x `height` pixels, not rounded: exact at every zoom and screen scale."""
+    left, right = sorted((box.x1, box.x2))
+    top, bottom = sorted((box.y1, box.y2))
+    clamp = [min(max(v, 0), BOX_SCALE) / BOX_SCALE for v in (left, top, right, bottom)]
+    return QRectF(
+        clamp[0] * width, clamp[1] * height, (clamp[2] - clamp[0]) * width, (clamp[3] - clamp[1]) * height
+    )
+
+
+class BlockItem(QGraphicsItem):
+    """One box of a block. `state` is "", "lit" (pointed at, here or in the text) or "writing"."""
+
+    def __init__(self, index: int, label: str, rect: QRectF) -> None:
+        super().__init__()
+        self.index = index
+        self.label = label
+        self._rect = rect
+        self._state = ""
+        self.setZValue(Layer.BLOCKS)
+        self.setAcceptHoverEvents(True)
+        self.setToolTip(label)
+
+    @property
+    def rect(self) -> QRectF:
+        return self._rect
+
+    @property
+    def state(self) -> str:
+        return self._state
+
+    def set_state(self, state: str) -> None:
+        if state != self._state:
+            self._state = state
+            self.update()
+
+    def boundingRect(self) -> QRectF:
+        return self._rect.adjusted(-4, -4, 4, 4)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        colour = label_colour(self.label)
+        fill = QColor(colour)
+        fill.setAlpha({"": 22, "lit": 70, "writing": 90}[self._state])
+        pen = QPen(colour, 2.6 if self._state else 1.4)
+        pen.setCosmetic(True)
+        painter.setPen(pen)
+        painter.setBrush(fill)
+        painter.drawRect(self._rect)
+
+
+class ViewsItem(QGraphicsItem):
+    """The views the engine sees: the global frame with its padding, the grid of crops, their tokens."""
+
+    def __init__(self, plan: ViewPlan) -> None:
+        super().__init__()
+        self.plan = plan
+        self.setZValue(Layer.VIEWS)
+
+    @property
+    def frame(self) -> QRectF:
+        """The global view in page pixels; larger than the page where it pads."""
+        left, top, right, bottom = self.plan.page_rect
+        across, down = self.plan.width / (right - left), self.plan.height / (bottom - top)
+        size = self.plan.global_size
+        return QRectF(-left * across, -top * down, size * across, size * down)
+
+    def crop_rects(self) -> list[QRectF]:
+        plan = self.plan
+        if not plan.crop_count:
+            return []
+        w, h = plan.width / plan.crop_cols, plan.height / plan.crop_rows
+        return [QRectF(c * w, r * h, w, h) for r in range(plan.crop_rows) for c in range(plan.crop_cols)]
+
+    def boundingRect(self) -> QRectF:
+        return self.frame.united(QRectF(0, 0, self.plan.width, self.plan.height)).adjusted(-4, -4, 4, 4)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        colour = colours().frame
+        shade = QColor(colour)
+        shade.setAlpha(26)
+        page, frame = QRectF(0, 0, self.plan.width, self.plan.height), self.frame
+        painter.setPen(Qt.PenStyle.NoPen)
+        for part in (
+            QRectF(frame.left(), frame.top(), -frame.left(), frame.height()),
+            QRectF(page.right(), frame.top(), frame.right() - page.right(), frame.height()),
+            QRectF(0, frame.top(), page.width(), -frame.top()),
+            QRectF(0, page.bottom(), page.width(), frame.bottom() - page.bottom()),
+        ):
+            if part.width() > 0 and part.height() > 0:
+                painter.fillRect(part, shade)
+        pen = QPen(colour, 1.5, Qt.PenStyle.DashLine)
+        pen.setCosmetic(True)
+        painter.setPen(pen)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRect(frame)
+        for rect in self.crop_rects():
+            painter.drawRect(rect)
+
+    def captions(self) -> list[tuple[QRectF, str]]:
+        """(place, tokens) of every view; the last is the global one."""
+        side = self.plan.crop_size // 64
+        crops = [(rect, f"{side * side}") for rect in self.crop_rects()]
+        side = self.plan.global_size // 64
+        return [*crops, (self.frame, f"{side * (side + 1) + 1}")]
+
+
+class CaptionItem(QGraphicsItem):
+    """A small label that keeps its size at every zoom, at the upper left corner of a rectangle."""
+
+    def __init__(self, place: QRectF, text: str, colour: QColor, parent: QGraphicsItem | None = None) -> None:
+        super().__init__(parent)
+        self._text, self._colour = text, colour
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIgnoresTransformations)
+        self.setPos(place.topLeft())
+        self.setZValue(Layer.MARKS)
+
+    def boundingRect(self) -> QRectF:
+        return QRectF(0, 0, 12 + 8 * len(self._text), 20)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        font = QFont()
+        font.setPointSizeF(max(7.5, font.pointSizeF() * 0.85))
+        painter.setFont(font)
+        width = painter.fontMetrics().horizontalAdvance(self._text) + 10
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._colour)
+        painter.drawRoundedRect(QRectF(3, 3, width, 16), 3, 3)
+        painter.setPen(QColor("#ffffff" if self._colour.lightness() < 150 else "#1d1d1f"))
+        painter.drawText(QRectF(3, 3, width, 16), Qt.AlignmentFlag.AlignCenter, self._text)
+
+
+class MarkItem(QGraphicsItem):
+    """A place for a second look: ink outside every box ("missed") or a box without ink ("invented")."""
+
+    def __init__(self, kind: str, rect: QRectF, words: str) -> None:
+        super().__init__()
+        self.kind, self.rect = kind, rect
+        self.setToolTip(words)
+        self.setZValue(Layer.MARKS)
+        tones = colours()
+        self._colour = tones.missed if kind == "missed" else tones.invented
+        CaptionItem(rect, "?", self._colour, self)
+
+    def boundingRect(self) -> QRectF:
+        return self.rect.adjusted(-4, -4, 4, 4)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        pen = QPen(self._colour, 2, Qt.PenStyle.DotLine)
+        pen.setCosmetic(True)
+        painter.setPen(pen)
+        fill = QColor(self._colour)
+        fill.setAlpha(24)
+        painter.setBrush(fill)
+        painter.drawRect(self.rect)
+
+
+class RegionItem(QGraphicsItem):
+    """The region a person drew: the rest of the page is dimmed."""
+
+    def __init__(self, page: QRectF) -> None:
+        super().__init__()
+        self._page = page
+        self.rect = QRectF()
+        self.setZValue(Layer.REGION)
+
+    def set_rect(self, rect: QRectF) -> None:
+        self.prepareGeometryChange()
+        self.rect = rect.intersected(self._page)
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        return self._page
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        dim = QColor(0, 0, 0, 70)
+        page, rect = self._page, self.rect
+        painter.fillRect(QRectF(page.left(), page.top(), page.width(), rect.top() - page.top()), dim)
+        painter.fillRect(QRectF(page.left(), rect.bottom(), page.width(), page.bottom() - rect.bottom()), dim)
+        painter.fillRect(QRectF(page.left(), rect.top(), rect.left() - page.left(), rect.height()), dim)
+        painter.fillRect(QRectF(rect.right(), rect.top(), page.right() - rect.right(), rect.height()), dim)
+        pen = QPen(colours().frame, 2)
+        pen.setCosmetic(True)
+        painter.setPen(pen)
+        painter.drawRect(rect)

@@ -1,0 +1,214 @@
+"""The one thread that owns the engine. It is told what to do through a queue and speaks in signals."""
+
+from __future__ import annotations
+
+import logging
+import queue
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, QThread, Signal
+from uocr.control import Control
+from uocr.document import FinishReason, Page
+from uocr.errors import UocrError
+from uocr.events import PageFinished
+from uocr.sources import Source
+
+from leggio.history.jobs import Job, JobStore, job_key
+from leggio.reading.frames import Gatherer
+from leggio.reading.task import Engine, EngineFactory, PageTask, open_page
+
+log = logging.getLogger(__name__)
+
+_NOT_DONE = (FinishReason.CANCELLED, FinishReason.ERROR, FinishReason.NOT_READ)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """What the window shows of an open engine."""
+
+    name: str
+    info: Any
+    front_end: dict[str, Any]
+    memory: Any
+    recorded: dict[str, object]
+
+
+class EngineThread(QThread):
+    """Opens an engine, reads pages one at a time, estimates, closes; each command in the order given."""
+
+    opened = Signal(object)
+    """EngineFacts: a model is ready."""
+    refused = Signal(object)
+    """UocrError: no engine; the message says what to do."""
+    woken = Signal()
+    """Something waits in `gatherer`."""
+    estimated = Signal(int, object)
+    """(page key, MemoryEstimate or UocrError)."""
+    resumed = Signal(object, object)
+    """(Job, its pages done so far, or the UocrError that says why they cannot be used)."""
+    unwritten = Signal(object)
+    """UocrError: a page could not be written into its journal; it is read all the same."""
+    idle = Signal()
+    """The page is over and the next may be asked for."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.gatherer = Gatherer()
+        self._commands: queue.SimpleQueue[Callable[[], bool]] = queue.SimpleQueue()
+        self._engine: Engine | None = None
+        self._control = Control()
+        self.jobs: JobStore | None = None
+        """Where pages that are done are written down; set before the first page."""
+        self._hashes: dict[tuple[str, int, int], str] = {}
+
+    # -- from the window's thread --------------------------------------------------------------------------
+
+    def open(self, factory: EngineFactory) -> None:
+        self._commands.put(lambda: self._open(factory))
+
+    def read(self, task: PageTask) -> Control:
+        """Read a page; the Control pauses and cancels it, from any thread."""
+        control = Control()
+        self._control = control
+        self._commands.put(lambda: self._read(task, control))
+        return control
+
+    def estimate(self, task: PageTask) -> None:
+        """Memory for a page before it is read; answered by `estimated` when the engine is free."""
+        self._commands.put(lambda: self._estimate(task))
+
+    def resume(self, job: Job, settings: Mapping[str, Any]) -> None:
+        """Look for the pages of a job that are done; answered by `resumed`."""
+        self._commands.put(lambda: self._resume(job, settings))
+
+    def finish_job(self, job: Job) -> None:
+        """The job is over: its journal goes."""
+        self._commands.put(lambda: self._finish_job(job))
+
+    def shut_down(self) -> None:
+        """Cancel what runs, close the engine and end the thread; returns when it has ended."""
+        self._control.cancel()
+        self._commands.put(self._close)
+        self.wait()
+
+    # -- on the engine's thread ----------------------------------------------------------------------------
+
+    def run(self) -> None:
+        while self._commands.get()():
+            pass
+
+    def _open(self, factory: EngineFactory) -> bool:
+        self._release()
+        try:
+            self._engine = engine = factory()
+            facts = EngineFacts(
+                str(engine.front_end.get("name", "")),
+                engine.info,
+                engine.front_end,
+                engine.memory(),
+                engine.recorded(),
+            )
+        except UocrError as error:
+            self.refused.emit(error)
+        except Exception as error:
+            log.exception("the engine could not be opened")
+            self.refused.emit(UocrError(f"The engine could not be opened: {error}"))
+        else:
+            self.opened.emit(facts)
+        return True
+
+    def _read(self, task: PageTask, control: Control) -> bool:
+        if self._engine is None:
+            return True
+        page = Page(task.name, task.number, 0, 0)
+        try:
+            self._stream(task, control)
+        except UocrError as error:
+            page.finish_reason, page.error = FinishReason.ERROR, str(error)
+            self._push(task.key, PageFinished(page, error))
+        except Exception as error:
+            log.exception("page %s of %s could not be read", task.number + 1, task.name)
+            page.finish_reason, page.error = FinishReason.ERROR, f"{type(error).__name__}: {error}"
+            self._push(task.key, PageFinished(page, UocrError(page.error)))
+        self.idle.emit()
+        return True
+
+    def _stream(self, task: PageTask, control: Control) -> None:
+        assert self._engine is not None
+        settings = dict(task.settings)
+        opening = {k: settings[k] for k in ("dpi", "password", "compat") if settings.get(k) is not None}
+        settings.pop("pages", None)
+        with open_page(task.input, task.name, task.number, **opening) as source:
+            for event in self._engine.stream(source, control=control, **settings):
+                if isinstance(event, PageFinished):
+                    self._write_down(task, event.page, source)
+                self._push(task.key, event)
+
+    def _write_down(self, task: PageTask, page: Page, source: Source) -> None:
+        """Journal a page that is done before the window hears of it."""
+        if self.jobs is None or task.job is None or page.finish_reason in _NOT_DONE:
+            return
+        try:
+            self.jobs.append(task.job, self._key(task.job, source, task.settings), page)
+        except UocrError as error:
+            self.unwritten.emit(error)
+
+    def _key(self, job: Job, source: Source, settings: Mapping[str, Any]) -> dict[str, str]:
+        assert self._engine is not None
+        status = Path(job.input).stat()
+        file = (job.input, status.st_size, status.st_mtime_ns)
+        if file not in self._hashes:
+            self._hashes = {file: source.sha256}
+        recorded = self._engine.recorded()
+        return job_key(
+            self._hashes[file], settings, self._engine.info.model_id, str(recorded["engine_version"])
+        )
+
+    def _resume(self, job: Job, settings: Mapping[str, Any]) -> bool:
+        if self._engine is None or self.jobs is None:
+            return True
+        try:
+            with open_page(
+                Path(job.input), job.name, job.pages[0], password=settings.get("password")
+            ) as source:
+                self.resumed.emit(job, self.jobs.resume(job, self._key(job, source, settings)))
+        except (UocrError, OSError) as error:
+            self.resumed.emit(job, error)
+        return True
+
+    def _finish_job(self, job: Job) -> bool:
+        if self.jobs is not None:
+            self.jobs.finish(job)
+        return True
+
+    def _push(self, key: int, event: Any) -> None:
+        if self.gatherer.push(key, event):
+            if self._engine is not None:
+                self.gatherer.add_memory(self._engine.memory())
+            self.woken.emit()
+
+    def _estimate(self, task: PageTask) -> bool:
+        if self._engine is None:
+            return True
+        try:
+            settings = dict(task.settings)
+            opening = {k: settings[k] for k in ("dpi", "password") if settings.get(k) is not None}
+            with open_page(task.input, task.name, task.number, **opening) as source:
+                self.estimated.emit(task.key, self._engine.estimate(*source.page_size(0), **settings))
+        except UocrError as error:
+            self.estimated.emit(task.key, error)
+        return True
+
+    def _release(self) -> None:
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def _close(self) -> bool:
+        self._release()
+        if self.jobs is not None:
+            self.jobs.close()
+        return False

@@ -1,0 +1,238 @@
+"""Which pages wait, which one is read, and what became of them.
+
+The session stands between the page model and the engine thread. It hands over one page at a time, so that
+reordering and cancelling the waiting ones needs no word with the engine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+from uocr.control import Control
+from uocr.settings import ReadSettings
+
+from leggio.history.jobs import Job
+from leggio.pages.items import PageItem, PageState, state_of
+from leggio.pages.model import PageModel
+from leggio.reading import frames
+from leggio.reading.engine import EngineFacts, EngineThread
+from leggio.reading.merge import merge_region
+from leggio.reading.pulse import Pulse
+from leggio.reading.task import EngineFactory, PageTask
+
+
+class Session(QObject):
+    """Reads the pages of a model, one after the other."""
+
+    changed = Signal()
+    """Busy, paused or idle: buttons and menus look again."""
+    queued = Signal(list)
+    """PageItems that wait now."""
+    dropped = Signal(list)
+    """PageItems that will not be read after all."""
+    began = Signal(object, object)
+    """(PageItem, uocr.events.PageStarted)."""
+    advanced = Signal(object, str, int, int)
+    """(PageItem, phase, done, total)."""
+    counted = Signal(object, int, float)
+    """(PageItem, tokens so far, seconds of decoding)."""
+    block_began = Signal(object, int, str, object)
+    block_grew = Signal(object, int, str)
+    block_ended = Signal(object, int, object)
+    ended = Signal(object, object, object)
+    """(PageItem, uocr.Page, UocrError or None): the item has taken the page over, a region merged into it."""
+    memory_read = Signal(object)
+    estimated = Signal(object, object)
+    """(PageItem, MemoryEstimate or UocrError)."""
+    engine_opened = Signal(object)
+    engine_refused = Signal(object)
+
+    def __init__(
+        self,
+        model: PageModel,
+        settings: Callable[[], ReadSettings],
+        parent: QObject | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._settings = settings
+        self._waiting: dict[int, PageItem] = {}
+        self._current: PageItem | None = None
+        self._control = Control()
+        self.facts: EngineFacts | None = None
+        self.job_of: Callable[[PageItem], Job | None] = lambda item: None
+        self.region: dict[int, tuple[int, int, int, int]] = {}
+        """Regions to read, by page key; a page without one is read whole."""
+        self.thread_ = EngineThread(self)
+        self._pulse = Pulse(self.thread_.gatherer, self, clock=clock)
+        self._pulse.frame.connect(self.take_frame)
+        self.thread_.woken.connect(self._pulse.wake)
+        self.thread_.opened.connect(self._opened)
+        self.thread_.refused.connect(self._refused)
+        self.thread_.idle.connect(self._idle)
+        self.thread_.estimated.connect(self._estimated)
+        self.thread_.start()
+
+    # -- asked by the window -------------------------------------------------------------------------------
+
+    @property
+    def current(self) -> PageItem | None:
+        """The page in the engine's hands."""
+        return self._current
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def busy(self) -> bool:
+        return self._current is not None or bool(self._waiting)
+
+    @property
+    def paused(self) -> bool:
+        return self._control.paused
+
+    def open_engine(self, factory: EngineFactory) -> None:
+        """Open an engine after the page in progress; `engine_opened` or `engine_refused` follows."""
+        self.facts = None
+        self.thread_.open(factory)
+        self.changed.emit()
+
+    def read(self, items: Iterable[PageItem]) -> None:
+        """Queue pages, in the order given; one that waits or is read already is left alone."""
+        fresh = [i for i in items if i is not self._current and i.key not in self._waiting]
+        for item in fresh:
+            self._waiting[item.key] = item
+            self._model.set_state(item, PageState.WAITING)
+        self.queued.emit(fresh)
+        self._start_next()
+        self.changed.emit()
+
+    def cancel(self) -> None:
+        """Stop the page in progress and drop the waiting ones."""
+        self.cancel_pages([*self._waiting.values(), *([self._current] if self._current is not None else [])])
+
+    def cancel_pages(self, items: Iterable[PageItem]) -> None:
+        """Stop or drop just these."""
+        items = list(items)
+        for item in items:
+            if self._waiting.pop(item.key, None) is not None:
+                self._model.set_state(item, state_of(item.page) if item.page else PageState.CANCELLED)
+            elif item is self._current:
+                self._control.cancel()
+        self.dropped.emit(items)
+        self.changed.emit()
+
+    def pause(self, paused: bool) -> None:
+        if self._current is None:
+            return
+        (self._control.pause if paused else self._control.resume)()
+        self.changed.emit()
+
+    def estimate(self, item: PageItem) -> None:
+        """Ask for the memory that reading `item` would take."""
+        if self.facts is not None:
+            self.thread_.estimate(self.task(item))
+
+    def shut_down(self) -> None:
+        """Stop everything and free the engine; returns when that is done. Jobs stay written down."""
+        self.blockSignals(True)
+        self._waiting.clear()
+        self.thread_.shut_down()
+
+    def task(self, item: PageItem) -> PageTask:
+        chosen = self._settings()
+        changes: dict[str, Any] = {name: getattr(chosen, name) for name in ReadSettings.__dataclass_fields__}
+        changes |= {
+            "rotate": item.rotate,
+            "password": item.document.password,
+            "pages": None,
+            "one_pass": False,
+            "region": self.region.get(item.key),
+        } | item.settings
+        return PageTask(
+            item.key, item.document.input, item.document.name, item.number, changes, self.job_of(item)
+        )
+
+    # -- told by the engine --------------------------------------------------------------------------------
+
+    def take_frame(self, frame: frames.Frame) -> None:
+        """Hand what happened to whoever listens, in order."""
+        for change in frame.changes:
+            item = self._model.by_key(change.key)
+            if item is None and self._current is not None and self._current.key == change.key:
+                item = self._current  # removed from the list while it was read
+            if item is not None:
+                self._tell(item, change)
+        if frame.memory is not None:
+            self.memory_read.emit(frame.memory)
+
+    def _tell(self, item: PageItem, change: frames.Change) -> None:
+        if isinstance(change, frames.BlockGrew):
+            self.block_grew.emit(item, change.index, change.text)
+        elif isinstance(change, frames.Counted):
+            if item.phase != "decode":
+                self._model.set_state(item, PageState.READING, 0.0, "decode")
+            self.counted.emit(item, change.tokens, change.decode_s)
+        elif isinstance(change, frames.BlockBegan):
+            self.block_began.emit(item, change.index, change.label, change.boxes)
+        elif isinstance(change, frames.BlockEnded):
+            self.block_ended.emit(item, change.index, change.block)
+        elif isinstance(change, frames.Advanced):
+            if change.phase in ("vision", "prefill"):
+                self._model.set_state(
+                    item, PageState.READING, change.done / max(1, change.total), change.phase
+                )
+            self.advanced.emit(item, change.phase, change.done, change.total)
+        elif isinstance(change, frames.Began):
+            self._model.set_state(item, PageState.READING, 0.0, "vision")
+            self.began.emit(item, change.event)
+        else:
+            self._end(item, change)
+
+    def _end(self, item: PageItem, change: frames.Ended) -> None:
+        region = self.region.pop(item.key, None)
+        page = change.page if region is None else merge_region(item.page, change.page, region)
+        item.failure = change.error
+        item.error = change.page.error or ""
+        if change.error is None or item.page is None:
+            item.page, item.edited = page, False
+        self._model.set_state(item, PageState.FAILED if change.error is not None else state_of(page))
+        self.ended.emit(item, page, change.error)
+
+    def _opened(self, facts: EngineFacts) -> None:
+        self.facts = facts
+        self.engine_opened.emit(facts)
+        self.memory_read.emit(facts.memory)
+        self._start_next()
+        self.changed.emit()
+
+    def _refused(self, error: Exception) -> None:
+        self.facts = None
+        self.engine_refused.emit(error)
+        self.changed.emit()
+
+    def _estimated(self, key: int, answer: object) -> None:
+        item = self._model.by_key(key)
+        if item is not None:
+            self.estimated.emit(item, answer)
+
+    def _idle(self) -> None:
+        self._pulse.deliver()
+        self._current = None
+        self._control = Control()
+        self._start_next()
+        self.changed.emit()
+
+    def _start_next(self) -> None:
+        if self._current is not None or self.facts is None or not self._waiting:
+            return
+        key = min(self._waiting, key=lambda k: self._model.row_of(self._waiting[k]))
+        self._current = self._waiting.pop(key)
+        self._model.set_state(self._current, PageState.READING)
+        self._control = self.thread_.read(self.task(self._current))

@@ -1,0 +1,113 @@
+"""The settings window and the sheet "read with other settings"."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QTabWidget, QVBoxLayout, QWidget
+from uocr.errors import UocrError
+from uocr.settings import ReadSettings
+
+from leggio.settings.form import SettingsForm
+from leggio.settings.store import SettingsStore
+from leggio.settings.table import WindowSettings, visible_read_fields
+
+_ENGINE = ("model", "quant", "memory_budget", "threads", "precision")
+
+
+class SettingsDialog(QDialog):
+    """Window, reading and engine, a tab each. `engine_changed` says whether the model must be opened anew."""
+
+    def __init__(self, store: SettingsStore, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self.engine_changed = False
+        self.setWindowTitle(self.tr("Settings"))
+        fields = dataclasses.fields(WindowSettings)
+        self._window = SettingsForm(
+            WindowSettings, [f for f in fields if f.name not in _ENGINE], store.window, self
+        )
+        self._read = SettingsForm(ReadSettings, visible_read_fields(), store.read, self)
+        self._engine = SettingsForm(
+            WindowSettings, [f for f in fields if f.name in _ENGINE], store.window, self
+        )
+        tabs = QTabWidget(self)
+        tabs.setDocumentMode(False)
+        for form, words in (
+            (self._window, self.tr("Window")),
+            (self._read, self.tr("Reading")),
+            (self._engine, self.tr("Model")),
+        ):
+            page = QWidget(self)
+            box = QVBoxLayout(page)
+            box.setContentsMargins(20, 18, 20, 18)
+            box.addWidget(form)
+            box.addStretch(1)
+            tabs.addTab(page, words)
+        self._problem = QLabel(self)
+        self._problem.setWordWrap(True)
+        self._problem.hide()
+        buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel, self
+        )
+        defaults = buttons.addButton(self.tr("Defaults"), QDialogButtonBox.ButtonRole.ResetRole)
+        defaults.clicked.connect(self._reset)
+        buttons.accepted.connect(self._take)
+        buttons.rejected.connect(self.reject)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(18, 16, 18, 16)
+        box.setSpacing(14)
+        box.addWidget(tabs)
+        box.addWidget(self._problem)
+        box.addWidget(buttons)
+        self.setMinimumWidth(520)
+
+    def _take(self) -> None:
+        try:
+            if self._read.changes:
+                self._store.set_read(**self._read.changes)
+        except UocrError as error:
+            self._problem.setText(str(error))
+            self._problem.show()
+            return
+        engine = self._engine.changes
+        self.engine_changed = bool(engine)
+        changes = self._window.changes | engine
+        if changes:
+            self._store.set_window(**changes)
+        self.accept()
+
+    def _reset(self) -> None:
+        self._store.reset()
+        self.engine_changed = True
+        self.accept()
+
+
+class ReadWithDialog(QDialog):
+    """Settings for the chosen pages alone."""
+
+    def __init__(self, settings: ReadSettings, pages: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Read with other settings"))
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        self._settings = settings
+        self._form = SettingsForm(ReadSettings, visible_read_fields(), settings, self)
+        words = QLabel(self.tr("These hold for %n chosen page(s) only.", "", pages), self)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel, self)
+        read = buttons.addButton(self.tr("Read"), QDialogButtonBox.ButtonRole.AcceptRole)
+        read.setDefault(True)
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(24, 20, 24, 18)
+        box.setSpacing(16)
+        box.addWidget(words)
+        box.addWidget(self._form)
+        box.addWidget(buttons)
+        self.setMinimumWidth(480)
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        return self._form.changes

@@ -1,0 +1,118 @@
+"""Corrections: a small editor over the block, and the command that can be undone."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QUndoCommand
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from uocr.document import Block, Page
+
+from leggio.pages.items import PageItem
+
+
+class BlockEditor(QPlainTextEdit):
+    """Lies over a block's text while it is corrected. Leaving it keeps the text, Escape does not."""
+
+    finished = Signal(int, str)
+    """(block, corrected text)."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._index = -1
+        self._before = ""
+        self.setAccessibleName(self.tr("Correct this block"))
+        self.setTabChangesFocus(True)
+        self.hide()
+
+    @property
+    def index(self) -> int:
+        """The block being corrected, -1 when none is."""
+        return self._index
+
+    def edit(self, index: int, text: str, place: QRect) -> None:
+        self._index, self._before = index, text
+        self.setPlainText(text)
+        height = max(place.height() + 24, self.fontMetrics().lineSpacing() * 3 + 16)
+        parent = self.parentWidget()
+        limit = parent.height() if parent is not None else height
+        height = min(height, limit - 8)
+        self.setGeometry(
+            QRect(
+                place.left() - 6, min(max(4, place.top() - 8), limit - height - 4), place.width() + 12, height
+            )
+        )
+        self.show()
+        self.setFocus(Qt.FocusReason.MouseFocusReason)
+
+    def keep(self) -> None:
+        """Take the correction over."""
+        index, self._index = self._index, -1
+        self.hide()
+        if index >= 0 and self.toPlainText() != self._before:
+            self.finished.emit(index, self.toPlainText())
+
+    def drop(self) -> None:
+        self._index = -1
+        self.hide()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.drop()
+        elif (
+            event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+            and event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        ):
+            self.keep()
+        else:
+            super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self.keep()
+
+
+class CorrectBlock(QUndoCommand):
+    """A block's text was changed by a person: it is no longer the model's, so its doubts go."""
+
+    def __init__(
+        self, item: PageItem, index: int, text: str, words: str, changed: Callable[[PageItem, int], None]
+    ) -> None:
+        super().__init__(words)
+        assert item.page is not None
+        self._item, self._page, self._index, self._changed = item, item.page, index, changed
+        self._before = item.page.blocks[index]
+        self._after = dataclasses.replace(self._before, text=text, words=[], confidence=None)
+
+    def redo(self) -> None:
+        self._set(self._after)
+
+    def undo(self) -> None:
+        self._set(self._before)
+
+    def _set(self, block: Block) -> None:
+        if self._item.page is self._page:  # read again since: the correction belongs to a text that is gone
+            self._page.blocks[self._index] = block
+            self._item.edited = True
+            self._changed(self._item, self._index)
+
+
+class ReplacePage(QUndoCommand):
+    """A page's blocks were replaced, as by reading one region again."""
+
+    def __init__(
+        self, item: PageItem, page: Page, words: str, changed: Callable[[PageItem, int], None]
+    ) -> None:
+        super().__init__(words)
+        self._item, self._before, self._after, self._changed = item, item.page, page, changed
+
+    def redo(self) -> None:
+        self._item.page = self._after
+        self._changed(self._item, -1)
+
+    def undo(self) -> None:
+        self._item.page = self._before
+        self._changed(self._item, -1)

@@ -1,0 +1,1 @@
+"""The main window: puts the capabilities side by side and connects them."""

@@ -1,0 +1,48 @@
+"""Coming and going: the window's places between starts, and the one question before quitting."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QByteArray, QCoreApplication
+from PySide6.QtWidgets import QMainWindow, QMessageBox, QSplitter
+
+from leggio.settings.store import SettingsStore
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Quit", text)
+
+
+def restore_places(window: QMainWindow, splitter: QSplitter, store: SettingsStore) -> None:
+    """Where and how large the window was."""
+    geometry, parts = store.place("geometry"), store.place("parts")
+    if isinstance(geometry, QByteArray):
+        window.restoreGeometry(geometry)
+    else:
+        window.resize(1240, 800)
+    if isinstance(parts, QByteArray):
+        splitter.restoreState(parts)
+
+
+def store_places(window: QMainWindow, splitter: QSplitter, store: SettingsStore) -> None:
+    store.set_place("geometry", window.saveGeometry())
+    store.set_place("parts", splitter.saveState())
+
+
+def ask_before_quitting(window: QMainWindow, reading: bool, exporting: bool) -> bool:
+    """Whether to go. Asks once, and only when something would be stopped."""
+    if not reading and not exporting:
+        return True
+    box = QMessageBox(window)
+    box.setIcon(QMessageBox.Icon.Question)
+    box.setText(_tr("Pages are still being read.") if reading else _tr("A file is still being written."))
+    box.setInformativeText(
+        _tr("Pages that are done are kept; reading can go on at the next start.")
+        if reading
+        else _tr("If you quit now, the file is not written.")
+    )
+    leave = box.addButton(_tr("Stop and quit"), QMessageBox.ButtonRole.DestructiveRole)
+    stay = box.addButton(_tr("Stay"), QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(stay)
+    box.setEscapeButton(stay)
+    box.exec()
+    return box.clickedButton() is leave

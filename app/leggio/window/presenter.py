@@ -1,0 +1,287 @@
+"""Shows the current page everywhere, finished or streaming: its picture and boxes, its text, its counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import QObject, QRectF, Signal
+from PySide6.QtGui import QImage
+from uocr.document import Block, Page
+from uocr.errors import UocrError
+from uocr.events import PageStarted
+from uocr.views import plan_views
+
+from leggio.look.notice import Choice
+from leggio.memory.strip import EngineStrip
+from leggio.pages.desk import PageDesk
+from leggio.pages.items import PageItem, PageState
+from leggio.pages.pictures import PagePictures
+from leggio.pages.wording import explain
+from leggio.reading.live import LivePage
+from leggio.reading.session import Session
+from leggio.settings.store import SettingsStore
+from leggio.transcript.panel import TranscriptPanel
+
+
+class Presenter(QObject):
+    """Keeps canvas, text and strip in step with one page."""
+
+    shown = Signal(object)
+    """PageItem that is now shown, or None."""
+
+    def __init__(
+        self,
+        store: SettingsStore,
+        session: Session,
+        pictures: PagePictures,
+        desk: PageDesk,
+        strip: EngineStrip,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._store, self._session, self._pictures = store, session, pictures
+        self._desk, self._strip = desk, strip
+        self.panel = TranscriptPanel(self.block_picture)
+        self._item: PageItem | None = None
+        self._image: QImage | None = None
+        self._pinned = -1
+        self.live: LivePage | None = None
+        self.ways_out: Callable[[PageItem], Sequence[Choice]] = lambda item: ()
+        pictures.page_ready.connect(self._picture_ready)
+        pictures.page_failed.connect(self._picture_failed)
+        session.began.connect(self._began)
+        session.advanced.connect(self._advanced)
+        session.counted.connect(self._counted)
+        session.block_began.connect(self._block_began)
+        session.block_grew.connect(self._block_grew)
+        session.block_ended.connect(self._block_ended)
+        session.memory_read.connect(strip.set_memory)
+        session.estimated.connect(self._estimated)
+        self.panel.block_pointed.connect(lambda i: self._point(i, from_text=True))
+        self.panel.block_clicked.connect(lambda i: self.pin(i, from_text=True))
+        desk.canvas.block_pointed.connect(lambda i: self._point(i, from_text=False))
+        desk.canvas.block_clicked.connect(lambda i: self.pin(i, from_text=False))
+
+    # -- which page ----------------------------------------------------------------------------------------
+
+    @property
+    def item(self) -> PageItem | None:
+        return self._item
+
+    @property
+    def image(self) -> QImage | None:
+        """The picture of the page, maybe reduced."""
+        return self._image
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """The blocks that are shown: read, or read so far."""
+        if self._item is None:
+            return ()
+        if self.live is not None and self.live.item is self._item:
+            return self.live.blocks
+        return self._item.page.blocks if self._item.page is not None else ()
+
+    def show(self, item: PageItem | None) -> None:
+        """Make `item` the page that is seen."""
+        self._item = item
+        self._image = None
+        self._pinned = -1
+        self._desk.canvas.clear()
+        self._desk.show_page(item is not None)
+        if item is None:
+            self.panel.notice.dismiss()
+            self.panel.show_blocks([])
+            self._strip.rest()
+            self._strip.set_estimate(None)
+            self.shown.emit(None)
+            return
+        self._pictures.request_page(item, self.dpi(item))
+        self._show_text()
+        self._show_counts()
+        if item.state in (PageState.NEW, PageState.WAITING):
+            self._session.estimate(item)
+        self.shown.emit(item)
+
+    def dpi(self, item: PageItem) -> float:
+        return float(item.settings.get("dpi", self._store.read.dpi))
+
+    def reload(self) -> None:
+        """Show the current page anew: it was turned, corrected or its file came back."""
+        self.show(self._item)
+
+    def refresh_text(self, block: int = -1) -> None:
+        """The page's blocks changed, one of them or all."""
+        if block >= 0:
+            self.panel.update_block(block, self.blocks[block])
+        else:
+            self._show_text()
+            self._desk.canvas.set_blocks(self.blocks)
+
+    def _show_text(self) -> None:
+        item, live = self._item, self.live
+        assert item is not None
+        streaming = live is not None and live.item is item
+        self.panel.show_blocks(self.blocks, editable=not streaming and item.page is not None)
+        if streaming and live is not None and live.open:
+            self.panel.begin_block(live.label)
+            self.panel.grow_block(live.text)
+        self._show_notice()
+
+    def _show_notice(self) -> None:
+        item = self._item
+        assert item is not None
+        sentence = explain(item)
+        if sentence:
+            kind = {PageState.FAILED: "bad", PageState.CUT: "warn", PageState.LOOPED: "warn"}.get(
+                item.state, "info"
+            )
+            self.panel.notice.tell(sentence, kind, self.ways_out(item))
+        else:
+            self.panel.notice.dismiss()
+
+    def _show_counts(self) -> None:
+        item, live = self._item, self.live
+        if live is not None and live.item is item:
+            self._strip.begin(live.started)
+            if live.tokens:
+                self._strip.count(live.tokens, live.decode_s)
+        elif item is not None:
+            self._strip.show_page(item.page)
+
+    # -- its picture ---------------------------------------------------------------------------------------
+
+    def _picture_ready(self, key: int, rotate: int, image: QImage, width: int, height: int) -> None:
+        item = self._item
+        if item is None or item.key != key or item.rotate != rotate:
+            return
+        self._image = image
+        canvas = self._desk.canvas
+        canvas.set_page(image, width, height)
+        canvas.set_blocks(self.blocks)
+        if self.live is not None and self.live.item is item:
+            canvas.set_views(self.live.started.views)
+            if self.live.open:
+                canvas.add_block(len(self.live.blocks), self.live.label, self.live.boxes)
+                canvas.set_writing(len(self.live.blocks))
+        else:
+            self._plan_views(width, height)
+        if any(block.label in ("image", "figure", "picture", "photo", "chart") for block in self.blocks):
+            self.panel.show_blocks(self.blocks, editable=self.live is None or self.live.item is not item)
+        self.shown.emit(item)
+
+    def _plan_views(self, width: int, height: int) -> None:
+        item = self._item
+        facts = self._session.facts
+        if item is None:
+            return
+        default = facts.front_end.get("default_preset", "base") if facts is not None else "base"
+        preset = item.settings.get("preset") or self._store.read.preset or default
+        try:
+            self._desk.canvas.set_views(plan_views(width, height, str(preset)))
+        except UocrError:
+            self._desk.canvas.set_views(None)
+
+    def _picture_failed(self, key: int, words: str) -> None:
+        item = self._item
+        if item is not None and item.key == key and item.state is not PageState.FAILED:
+            self._desk.notice.tell(words, "bad")
+
+    def block_picture(self, block: Block) -> QImage | None:
+        """What the page shows inside a block's box."""
+        if self._image is None or not block.boxes:
+            return None
+        left, top, right, bottom = block.boxes[0].pixels(self._image.width(), self._image.height())
+        if right <= left or bottom <= top:
+            return None
+        return self._image.copy(left, top, right - left, bottom - top)
+
+    # -- linking -------------------------------------------------------------------------------------------
+
+    def _point(self, index: int, from_text: bool) -> None:
+        shown = index if index >= 0 else self._pinned
+        self._desk.canvas.light(shown)
+        self.panel.view.light(shown)
+
+    def pin(self, index: int, from_text: bool) -> None:
+        """Keep block `index` lit on both sides and bring it into view on the other; -1: none."""
+        self._pinned = index
+        self._desk.canvas.light(index, reveal=from_text)
+        self.panel.view.light(index, reveal=not from_text)
+
+    @property
+    def pinned(self) -> int:
+        return self._pinned
+
+    # -- streaming -----------------------------------------------------------------------------------------
+
+    def _began(self, item: PageItem, started: PageStarted) -> None:
+        self.live = LivePage(item, started)
+        if item is self._item:
+            self._show_text()
+            self._strip.begin(started)
+            if self._desk.canvas.page_size != (0, 0):
+                self._desk.canvas.clear_blocks()
+                self._desk.canvas.set_marks([])
+                self._desk.canvas.set_views(started.views)
+
+    def _advanced(self, item: PageItem, phase: str, done: int, total: int) -> None:
+        if item is self._item:
+            self._strip.advance(phase, done, total)
+
+    def _counted(self, item: PageItem, tokens: int, seconds: float) -> None:
+        if self.live is not None:
+            self.live.tokens, self.live.decode_s = tokens, seconds
+        if item is self._item:
+            self._strip.count(tokens, seconds)
+
+    def _block_began(self, item: PageItem, index: int, label: str, boxes: Any) -> None:
+        if self.live is None or self.live.item is not item:
+            return
+        self.live.begin(label, boxes)
+        if item is self._item:
+            self.panel.begin_block(label)
+            if self._desk.canvas.page_size != (0, 0):
+                self._desk.canvas.add_block(index, label, boxes)
+                self._desk.canvas.set_writing(index)
+
+    def _block_grew(self, item: PageItem, index: int, text: str) -> None:
+        if self.live is None or self.live.item is not item:
+            return
+        self.live.parts.append(text)
+        if item is self._item:
+            self.panel.grow_block(text)
+
+    def _block_ended(self, item: PageItem, index: int, block: Block) -> None:
+        if self.live is None or self.live.item is not item:
+            return
+        self.live.end(block)
+        if item is self._item:
+            self.panel.end_block(block)
+            self._desk.canvas.set_writing(-1)
+
+    def ended(self, item: PageItem, page: Page) -> None:
+        """The page is over and its item has taken it over."""
+        streamed = self.live is not None and self.live.item is item
+        whole = streamed and self.live is not None and len(self.live.blocks) == len(page.blocks)
+        if streamed:
+            self.live = None
+        if item is not self._item:
+            return
+        self._desk.canvas.set_writing(-1)
+        if whole and item.page is page:
+            self.panel.set_editable(True)
+            self._show_notice()
+        else:
+            self._show_text()
+        if self._desk.canvas.page_size != (0, 0):
+            self._desk.canvas.set_blocks(self.blocks)
+        self._strip.show_page(item.page)
+
+    def _estimated(self, item: PageItem, answer: object) -> None:
+        if item is self._item and not isinstance(answer, Exception) and self.live is None:
+            self._strip.set_estimate(answer)
+
+    def set_marks(self, marks: Sequence[tuple[str, QRectF, str]]) -> None:
+        self._desk.canvas.set_marks(marks)
