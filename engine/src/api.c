@@ -78,8 +78,17 @@ static uocr_status start(uocr_engine *engine, const uocr_engine_options *options
     uocr_memory_count(&engine->memory, UOCR_MEMORY_TRANSIENT, sizeof *engine);
     engine->profile.enabled = options->profile != 0;
     engine->threads = options->threads > 0 ? options->threads : uocr_pool_default_threads();
-    UOCR_TRY(uocr_backend_cpu_create(&engine->file.config, engine->threads, options->precision, options->simd,
-                                     &engine->memory, &engine->profile, &engine->backend, error));
+    uocr_status status =
+        uocr_backend_cpu_create(&engine->file.config, engine->threads, options->precision, options->simd,
+                                &engine->memory, &engine->profile, &engine->backend, error);
+    if (status == UOCR_OUT_OF_MEMORY) {
+        return uocr_fail(
+            error, UOCR_OVER_BUDGET, held, engine->memory.budget,
+            "%s takes %.1f MB, which leaves too little of the memory budget of %.1f MB for %" PRIu32
+            " threads; raise it or ask for fewer threads.",
+            engine->file.path, (double)held / 1e6, (double)engine->memory.budget / 1e6, engine->threads);
+    }
+    UOCR_TRY(status);
     engine->idle_transient = atomic_load(&engine->memory.current[UOCR_MEMORY_TRANSIENT]);
     return UOCR_OK;
 }
@@ -118,7 +127,7 @@ uocr_status uocr_engine_open(const uocr_engine_options *theirs, uocr_engine **ou
 }
 
 void uocr_engine_close(uocr_engine *engine) {
-    if (engine) {
+    if (engine && !atomic_load(&engine->busy)) { /* memory that leaks is kinder than a run on freed memory */
         stop(engine);
     }
 }

@@ -113,30 +113,12 @@ uocr_status uocr_decoder_embed(const uocr_model *model, const uocr_decoder *deco
     return UOCR_OK;
 }
 
-static uocr_status mixture(const uocr_model *model, const uocr_decoder *decoder, size_t l,
-                           const uocr_span *span, size_t from, size_t rows, uocr_tensor x) {
-    const uocr_config *config = model->config;
-    const uocr_decoder_layer *layer = &model->weights->layer[l];
-    uocr_backend *backend = model->backend;
-    uocr_tensor h = uocr_tensor_rows(decoder->h, from, rows),
-                probs = uocr_tensor_rows(decoder->probs, from, rows);
-    uocr_tensor ids = uocr_tensor_rows(decoder->ids, from, rows);
-    uocr_tensor weights = uocr_tensor_rows(decoder->weights, from, rows);
-    UOCR_TRY(backend->route(backend, h, &layer->router, config->top_k, config->norm_topk,
-                            config->routed_scale, probs, ids, weights));
-    if (model->tap) {
-        size_t first = span->used > 0 ? 0 : span->position + from;
-        size_t total = span->used > 0 ? 1 : decoder->prompt;
-        UOCR_TRY(uocr_tap_rows(model->tap, backend, "router_probs", (int)l, 0, probs, first, total));
-        UOCR_TRY(uocr_tap_rows(model->tap, backend, "router_ids", (int)l, 0, ids, first, total));
-        UOCR_TRY(uocr_tap_rows(model->tap, backend, "router_weights", (int)l, 0, weights, first, total));
-    }
-    UOCR_TRY(backend->experts(backend, h, ids, weights, &layer->expert_gate, &layer->expert_up,
-                              &layer->expert_down, x));
-    if (config->shared_experts == 0) {
-        return UOCR_OK;
-    }
-    return backend->swiglu(backend, h, &layer->gate, &layer->up, &layer->down, x);
+/* Prefill shows its rows as part of the whole prompt, a decode step shows its one row. */
+static uocr_status tap(const uocr_model *model, const uocr_decoder *decoder, const char *stage, size_t l,
+                       const uocr_span *span, uocr_tensor value) {
+    bool prefill = span->used == 0;
+    return uocr_tap_rows(model->tap, model->backend, stage, (int)l, 0, value, prefill ? span->position : 0,
+                         prefill ? decoder->prompt : 1);
 }
 
 static uocr_status tap_cache(const uocr_model *model, const uocr_decoder *decoder, size_t l, size_t used) {
@@ -157,35 +139,50 @@ static uocr_status tap_cache(const uocr_model *model, const uocr_decoder *decode
     return UOCR_OK;
 }
 
-/* K and V of every row; attention and its projection only for rows from.. */
 static uocr_status attend(const uocr_model *model, const uocr_decoder *decoder, size_t l,
-                          const uocr_span *span, size_t from, size_t rows, uocr_tensor x) {
+                          const uocr_span *span) {
     const uocr_decoder_layer *layer = &model->weights->layer[l];
     const uocr_kv *kv = &decoder->kv[l];
     uocr_backend *backend = model->backend;
-    uocr_tensor h = uocr_tensor_rows(decoder->h, 0, span->rows),
-                q = uocr_tensor_rows(decoder->q, 0, span->rows);
-    uocr_tensor k = uocr_tensor_rows(decoder->k, 0, span->rows),
-                v = uocr_tensor_rows(decoder->v, 0, span->rows);
+    uocr_tensor x = uocr_tensor_rows(decoder->x, 0, span->rows);
+    uocr_tensor h = uocr_tensor_rows(decoder->h, 0, span->rows);
+    uocr_tensor q = uocr_tensor_rows(decoder->q, 0, span->rows);
+    uocr_tensor k = uocr_tensor_rows(decoder->k, 0, span->rows);
+    uocr_tensor v = uocr_tensor_rows(decoder->v, 0, span->rows);
+    uocr_tensor y = uocr_tensor_rows(decoder->y, 0, span->rows);
     uocr_linear_part parts[3] = {
         {.weight = &layer->q, .y = q}, {.weight = &layer->k, .y = k}, {.weight = &layer->v, .y = v}};
-    UOCR_TRY(backend->rms_norm(backend, uocr_tensor_rows(decoder->x, 0, span->rows),
-                               &layer->input_norm.weight, model->config->rms_eps, h));
+    UOCR_TRY(backend->rms_norm(backend, x, &layer->input_norm.weight, model->config->rms_eps, h));
     UOCR_TRY(backend->linear(backend, h, parts, 3));
     UOCR_TRY(
         backend->rope_append(backend, q, k, v, kv, span->position, span->slot, model->config->rope_theta));
     UOCR_TRY(tap_cache(model, decoder, l, span->used > 0 ? span->used : span->position + span->rows));
-    if (rows == 0) {
-        return UOCR_OK;
-    }
-    q = uocr_tensor_rows(decoder->q, from, rows);
-    uocr_tensor y = uocr_tensor_rows(decoder->y, from, rows);
     if (span->used > 0) {
         UOCR_TRY(backend->attention_decode(backend, q, kv, span->used, y));
     } else {
-        UOCR_TRY(backend->attention_prefill(backend, q, kv, span->position + from, y));
+        UOCR_TRY(backend->attention_prefill(backend, q, kv, span->position, y));
     }
     return uocr_matrix_apply(backend, y, &layer->o, x, true);
+}
+
+static uocr_status mix_experts(const uocr_model *model, const uocr_decoder *decoder, size_t l,
+                               const uocr_span *span) {
+    const uocr_config *config = model->config;
+    const uocr_decoder_layer *layer = &model->weights->layer[l];
+    uocr_backend *backend = model->backend;
+    uocr_tensor x = uocr_tensor_rows(decoder->x, 0, span->rows);
+    uocr_tensor h = uocr_tensor_rows(decoder->h, 0, span->rows);
+    uocr_tensor probs = uocr_tensor_rows(decoder->probs, 0, span->rows);
+    uocr_tensor ids = uocr_tensor_rows(decoder->ids, 0, span->rows);
+    uocr_tensor weights = uocr_tensor_rows(decoder->weights, 0, span->rows);
+    UOCR_TRY(backend->route(backend, h, &layer->router, config->top_k, config->norm_topk,
+                            config->routed_scale, probs, ids, weights));
+    UOCR_TRY(tap(model, decoder, "router_probs", l, span, probs));
+    UOCR_TRY(tap(model, decoder, "router_ids", l, span, ids));
+    UOCR_TRY(tap(model, decoder, "router_weights", l, span, weights));
+    UOCR_TRY(backend->experts(backend, h, ids, weights, &layer->expert_gate, &layer->expert_up,
+                              &layer->expert_down, x));
+    return backend->swiglu(backend, h, &layer->gate, &layer->up, &layer->down, x);
 }
 
 uocr_status uocr_decoder_pass(const uocr_model *model, const uocr_decoder *decoder, size_t l,
@@ -193,28 +190,18 @@ uocr_status uocr_decoder_pass(const uocr_model *model, const uocr_decoder *decod
     const uocr_decoder_layer *layer = &model->weights->layer[l];
     const uocr_decoder_memory *memory = &decoder->memory;
     uocr_backend *backend = model->backend;
-    size_t from = 0, rows = span->rows;
-    /* Nothing but the last prompt row's output is read after the last layer; of the others only K and V. */
-    if (l + 1 == model->config->layers && span->used == 0 && !span->keep_all) {
-        rows = span->final ? 1 : 0;
-        from = span->rows - rows;
-    }
-    uocr_tensor x = uocr_tensor_rows(decoder->x, from, rows);
+    uocr_tensor x = uocr_tensor_rows(decoder->x, 0, span->rows);
+    uocr_tensor h = uocr_tensor_rows(decoder->h, 0, span->rows);
     backend->bind_workspace(backend, memory->workspace.buffer, memory->workspace.bytes);
-    UOCR_TRY(attend(model, decoder, l, span, from, rows, x));
-    if (rows == 0) {
-        return UOCR_OK;
-    }
-    uocr_tensor h = uocr_tensor_rows(decoder->h, from, rows);
+    UOCR_TRY(attend(model, decoder, l, span));
     UOCR_TRY(backend->rms_norm(backend, x, &layer->post_norm.weight, model->config->rms_eps, h));
     backend->bind_workspace(backend, memory->moe_workspace.buffer, memory->moe_workspace.bytes);
     if (layer->moe) {
-        UOCR_TRY(mixture(model, decoder, l, span, from, rows, x));
+        UOCR_TRY(mix_experts(model, decoder, l, span));
     } else {
         UOCR_TRY(backend->swiglu(backend, h, &layer->gate, &layer->up, &layer->down, x));
     }
-    return uocr_tap_rows(model->tap, backend, "layer", (int)l, 0, x,
-                         span->used > 0 ? 0 : span->position + from, span->used > 0 ? 1 : decoder->prompt);
+    return tap(model, decoder, "layer", l, span, x);
 }
 
 uocr_status uocr_decoder_norm(const uocr_model *model, const uocr_decoder *decoder, size_t first,

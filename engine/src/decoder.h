@@ -37,8 +37,6 @@ typedef struct uocr_span {
     size_t position; /* absolute, of the first row; in prefill also its slot */
     size_t slot;     /* of the first row */
     size_t used;     /* decode: slots that are filled once this row's own is; 0: prefill */
-    bool keep_all; /* the last layer finishes every row, not only the last prompt row (captures need them) */
-    bool final;    /* prefill: the span ends the prompt */
 } uocr_span;
 
 /* Lays everything out for prompts of `prompt` tokens: measures while the arenas have no buffers, binds when

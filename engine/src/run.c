@@ -240,11 +240,7 @@ static uocr_status step_prefill(uocr_run *run, uocr_event *event, uocr_error *er
         UOCR_TRY(uocr_decoder_create(&run->model, request->prompt, request->ring, &run->decoder));
     }
     size_t rows = uocr_min(UOCR_PREFILL_ROWS, request->prompt - run->prefilled);
-    uocr_span span = {.rows = rows,
-                      .position = run->prefilled,
-                      .slot = run->prefilled,
-                      .keep_all = run->model.tap != NULL,
-                      .final = run->prefilled + rows == request->prompt};
+    uocr_span span = {.rows = rows, .position = run->prefilled, .slot = run->prefilled};
     if (layer == 0) {
         UOCR_TRY(embed_chunk(run, rows));
     }
