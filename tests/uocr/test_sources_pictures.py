@@ -213,7 +213,8 @@ def test_a_page_that_fails_does_not_end_the_iteration(files: Files, monkeypatch:
 
 # -- K13: HEIC -------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("name", ["heic-upright.heic", "heic-orientation-6.heic", "heic-named-jpg.jpg"])
+@pytest.mark.parametrize("name", ["heic-upright.heic", "heic-orientation-6.heic", "heic-named-jpg.jpg",
+                                  "heic-metadata-damaged.heic"])
 @pytest.mark.parametrize("compat", [None, "upstream"])
 def test_heic_is_read_upright_whatever_its_name(files: Files, name: str, compat: str | None):
     assert_corners(only_page(files[name], compat=compat).image)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from PIL import Image
 
 from uocr.errors import InvalidRequest, TooLarge, UnreadableFile, UocrError
+from uocr.sources.heif import HeifImageFile
 from uocr.sources.pixels import readable_rgb, upright, upright_size, upstream_rgb
 from uocr.sources.ranges import choose_pages
 from uocr.sources.types import Compat, Content, Limits, PageImage, Source, reason
@@ -114,10 +115,7 @@ class PictureSource(Source):
             raise InvalidRequest(f"{self.name} was closed, open it again.")
         self._stream.seek(0)
         if self._heif:  # opened directly: a registered plugin would change Pillow for the whole program
-            from pi_heif import HeifImageFile
-
-            heif: Image.Image = HeifImageFile(self._stream)
-            return heif
+            return HeifImageFile(self._stream)
         return Image.open(self._stream, formats=FORMATS)
 
 
