@@ -110,6 +110,9 @@ def check_tensors(checkpoint: Checkpoint, config: ModelConfig, specs: list[Tenso
     if len(spellings) == 2:
         raise ConversionError(f"{checkpoint.folder}: the checkpoint holds both {' and '.join(spellings)}.")
     names[SEPARATOR_SPELLINGS[0]] = (spellings or SEPARATOR_SPELLINGS)[0]
+    if any(name.startswith("model.language_model.") for name in checkpoint.tensors):
+        raise ConversionError(f"{checkpoint.folder}: the tensors have the names that transformers uses "
+                              "inside; save the model again with save_original_format=True.")
     for source, shape in wanted.items():
         if names[source] not in checkpoint.tensors:
             raise ConversionError(f"{checkpoint.folder}: the tensor {source} of shape {list(shape)} is "

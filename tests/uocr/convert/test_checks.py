@@ -63,6 +63,12 @@ def test_two_separators_are_refused(checkpoint: Make, golden_tensors: Tensors) -
     assert "holds both model.view_seperator and model.view_separator" in words
 
 
+def test_names_from_inside_transformers_are_told_apart(checkpoint: Make, golden_tensors: Tensors) -> None:
+    renamed = {"model.language_model.norm.weight": golden_tensors["model.norm.weight"]}
+    words = refusal(checkpoint(renamed, drop=("model.norm.weight",)))
+    assert "the names that transformers uses inside; save the model again" in words
+
+
 def test_the_unused_convolution_may_be_absent_but_not_misshapen(checkpoint: Make, tmp_path: Path) -> None:
     folder = checkpoint(drop=(UNUSED,))
     assert convert_checkpoint(folder, tmp_path / "m.uocr", "q4").source_tensors == 225

@@ -65,8 +65,8 @@ def test_the_full_checkpoint_converts_in_less_than_1_gb_of_memory(tmp_path: Path
                 "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
                 "print(report.source_tensors, peak * (1 if sys.platform == 'darwin' else 1024))\n")
         done = subprocess.run([sys.executable, "-c", code, source, tmp_path / "m.uocr", profile], text=True,
-                              capture_output=True, check=True,
-                              env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+                              capture_output=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+        assert done.returncode == 0, done.stderr
         tensors, peak = map(int, done.stdout.split())
         assert tensors == 2710
         assert peak < 1_000_000_000
