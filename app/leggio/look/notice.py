@@ -6,7 +6,17 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLayout,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from leggio.look.colours import colours
 from leggio.look.symbols import symbol
@@ -31,6 +41,13 @@ class Notice(QWidget):
         self._close.setToolTip(self.tr("Dismiss"))
         self._close.setAccessibleName(self.tr("Dismiss"))
         self._close.clicked.connect(self.dismiss)
+        self._rows: list[tuple[str, str]] = []
+        self._acts: dict[str, Callable[[], None]] = {}
+        self._table = QGridLayout()
+        self._table.setContentsMargins(0, 0, 0, 0)
+        self._table.setHorizontalSpacing(24)
+        self._table.setVerticalSpacing(2)
+        self._table.setColumnStretch(2, 1)
         self._buttons = QHBoxLayout()
         self._buttons.setContentsMargins(0, 0, 0, 0)
         line = QHBoxLayout()
@@ -40,6 +57,7 @@ class Notice(QWidget):
         box.setContentsMargins(14, 8, 8, 8)
         box.setSpacing(6)
         box.addLayout(line)
+        box.addLayout(self._table)
         box.addLayout(self._buttons)
         self.hide()
 
@@ -48,22 +66,54 @@ class Notice(QWidget):
         """What is told; empty when nothing is."""
         return self._text.text() if not self.isHidden() else ""
 
-    def tell(self, text: str, kind: str = "info", choices: Sequence[Choice] = ()) -> None:
+    def detail_rows(self) -> list[tuple[str, str]]:
+        """The table under the text, row by row."""
+        return list(self._rows)
+
+    def choices(self) -> list[str]:
+        """The words on the buttons."""
+        return list(self._acts)
+
+    def choose(self, words: str) -> None:
+        """What a click on that button does."""
+        act = self._acts[words]
+        self.dismiss()
+        act()
+
+    def tell(
+        self,
+        text: str,
+        kind: str = "info",
+        choices: Sequence[Choice] = (),
+        rows: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """Show `text`, a table of `rows` (name, number) and a button for every choice."""
         self._kind = kind
         self._text.setText(text)
         self.setAccessibleName(text)
-        while self._buttons.count():
-            taken = self._buttons.takeAt(0)
-            if (widget := taken.widget()) is not None:
-                widget.deleteLater()
-        for words, act in choices:
+        self._empty(self._buttons)
+        self._empty(self._table)
+        self._rows = list(rows)
+        for row, (name, number) in enumerate(rows):
+            value = QLabel(number, self)
+            value.setAlignment(Qt.AlignmentFlag.AlignRight)
+            self._table.addWidget(QLabel(name, self), row, 0)
+            self._table.addWidget(value, row, 1)
+        self._acts = dict(choices)
+        for words in self._acts:
             button = QPushButton(words, self)
-            button.clicked.connect(lambda _=False, act=act: (self.dismiss(), act()))
+            button.clicked.connect(lambda _=False, words=words: self.choose(words))
             self._buttons.addWidget(button)
         if choices:
             self._buttons.addStretch(1)
         self.show()
         self.update()
+
+    def _empty(self, layout: QLayout) -> None:
+        while (taken := layout.takeAt(0)) is not None:
+            if (widget := taken.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
 
     def dismiss(self) -> None:
         self.hide()

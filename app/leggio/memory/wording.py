@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
+from uocr.errors import OverBudget
 
 
 def _tr(text: str) -> str:
@@ -59,3 +60,11 @@ def category_help(category: str) -> str:
         "transient": _tr("Held for a moment only (transient)."),
     }
     return helps.get(_plain(category), category)
+
+
+def refusal_rows(error: object) -> list[tuple[str, str]]:
+    """The table of a run that was refused: what each category would take, the sum, the budget. Else nothing."""
+    if not isinstance(error, OverBudget):
+        return []
+    rows = [(category_name(name), bytes_text(size)) for name, size in error.estimate.items() if size]
+    return [*rows, (_tr("Needed"), bytes_text(error.needed)), (_tr("Budget"), bytes_text(error.budget))]

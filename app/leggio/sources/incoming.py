@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from PIL import Image
-from PySide6.QtCore import QMimeData
+from PySide6.QtCore import QCoreApplication, QMimeData
 from PySide6.QtGui import QImage
 
 from leggio.reading.task import Input
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Incoming", text)
 
 
 @dataclass(slots=True)
@@ -26,8 +30,8 @@ def can_take(data: QMimeData) -> bool:
     return data.hasUrls() or data.hasImage()
 
 
-def from_mime(data: QMimeData, tr: object) -> Incoming:
-    """Files first; else a picture. `tr` translates."""
+def from_mime(data: QMimeData) -> Incoming:
+    """Files first; else a picture."""
     files = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile() and url.toLocalFile()]
     if files:
         return Incoming(list(files))
@@ -36,13 +40,9 @@ def from_mime(data: QMimeData, tr: object) -> Incoming:
         if isinstance(image, QImage) and not image.isNull():
             return Incoming([from_qimage(image)])
     if data.hasUrls():
-        return Incoming(
-            refused=tr(
-                "Only files can be dropped here. Save the web page or picture first, "  # type: ignore[operator]
-                "then drop the file."
-            )
-        )
-    return Incoming(refused=tr("There is no picture, PDF or folder in this."))  # type: ignore[operator]
+        words = _tr("Only files can be dropped here. Save the web page or picture first, then drop the file.")
+        return Incoming(refused=words)
+    return Incoming(refused=_tr("There is no picture, PDF or folder in this."))
 
 
 def from_qimage(image: QImage) -> Image.Image:

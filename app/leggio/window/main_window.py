@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PIL import Image
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QUndoStack
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QUndoStack
 from PySide6.QtWidgets import (
-    QFileDialog,
     QInputDialog,
-    QLineEdit,
     QMainWindow,
     QMenu,
     QSplitter,
     QVBoxLayout,
     QWidget,
 )
-from uocr.errors import EncryptedFile, UocrError
-from uocr.sources.expand import SUFFIXES
+from uocr.errors import UocrError
 from uocr.sources.ranges import choose_pages
 
 from leggio.export.controller import ExportController
@@ -36,15 +32,16 @@ from leggio.reading.engine import EngineFacts
 from leggio.reading.session import Session
 from leggio.reading.task import EngineFactory, Input
 from leggio.settings.store import SettingsStore
-from leggio.sources.incoming import can_take, from_mime
+from leggio.sources.incoming import can_take
 from leggio.sources.opening import Opener
-from leggio.sources.samples import sample_page
 from leggio.transcript.editor import CorrectBlock
 from leggio.window.actions import Actions
+from leggio.window.intake import Intake
 from leggio.window.lifecycle import ask_before_quitting, restore_places, store_places
 from leggio.window.presenter import Presenter
 from leggio.window.resume import Resume
 from leggio.window.sheets import Sheets
+from leggio.window.ways_out import WaysOut
 from leggio.window.welcome import Welcome
 
 
@@ -67,7 +64,6 @@ class MainWindow(QMainWindow):
         self._quitting = False
         self._follow = True
         self._choosing = False
-        self._folder = Path.home()
         self.setWindowTitle("Leggio")
         self.setAcceptDrops(True)
         self.setUnifiedTitleAndToolBarOnMac(True)
@@ -91,6 +87,8 @@ class MainWindow(QMainWindow):
         self.panel = self.presenter.panel
         self.exporting = ExportController(self)
         self.sheets = Sheets(self)
+        self.intake = Intake(self)
+        self.ways = WaysOut(self)
         self._lay_out()
         self.actions_ = Actions(self, self._handlers())
         self.addToolBar(self.actions_.toolbar(self))
@@ -123,8 +121,8 @@ class MainWindow(QMainWindow):
     def _handlers(self) -> dict[str, Callable[..., None]]:
         canvas, panel = self.desk.canvas, self.panel
         return {
-            "open": self.choose_files,
-            "open_folder": self.choose_folder,
+            "open": self.intake.choose_files,
+            "open_folder": self.intake.choose_folder,
             "capture": self.sheets.capture,
             "export": self.exporting.ask,
             "history": self.sheets.history,
@@ -137,7 +135,7 @@ class MainWindow(QMainWindow):
             "copy_markdown": self.exporting.copy_markdown,
             "copy_rich": self.exporting.copy_rich,
             "copy_all": self.exporting.copy_all,
-            "paste": self.paste,
+            "paste": self.intake.paste,
             "find": panel.open_find,
             "find_next": lambda: panel.step(1),
             "next_doubtful": self.next_doubtful,
@@ -170,9 +168,9 @@ class MainWindow(QMainWindow):
         }
 
     def _connect(self) -> None:
-        self._welcome.open_wanted.connect(self.choose_files)
-        self._welcome.paste_wanted.connect(self.paste)
-        self._welcome.sample_wanted.connect(self.open_sample)
+        self._welcome.open_wanted.connect(self.intake.choose_files)
+        self._welcome.paste_wanted.connect(self.intake.paste)
+        self._welcome.sample_wanted.connect(self.intake.open_sample)
         self.pages.chosen.connect(self._chosen)
         self.pages.remove_wanted.connect(self.remove)
         self.pages.menu_wanted.connect(self._page_menu)
@@ -188,7 +186,7 @@ class MainWindow(QMainWindow):
         self.session.engine_opened.connect(self._engine_opened)
         self.session.engine_refused.connect(self._engine_refused)
         self.presenter.shown.connect(self._page_shown)
-        self.presenter.ways_out = self.ways_out
+        self.presenter.ways_out = self.ways.of
         self.panel.corrected.connect(self._corrected)
         self.panel.view.menu_wanted.connect(self._text_menu)
         self.desk.canvas.region_chosen.connect(self.read_region)
@@ -248,58 +246,13 @@ class MainWindow(QMainWindow):
             self.session.read(i for i in items if i.state is PageState.NEW)
         self._update_actions()
 
-    def choose_files(self) -> None:
-        patterns = " ".join(f"*{suffix}" for suffix in sorted(SUFFIXES))
-        names, _ = QFileDialog.getOpenFileNames(
-            self,
-            self.tr("Open"),
-            str(self._folder),
-            self.tr("Pictures and PDFs ({0});;All files (*)").format(patterns),
-        )
-        if names:
-            self._folder = Path(names[0]).parent
-            self.open_inputs([Path(n) for n in names])
-
-    def choose_folder(self) -> None:
-        name = QFileDialog.getExistingDirectory(self, self.tr("Open folder"), str(self._folder))
-        if name:
-            self._folder = Path(name)
-            self.open_inputs([Path(name)])
-
-    def open_sample(self) -> None:
-        sample = sample_page()
-        if sample is None:
-            self.desk.notice.tell(self.tr("The sample pages are missing from this installation."), "warn")
-        else:
-            self.open_inputs([sample])
-
-    def paste(self) -> None:
-        data = QGuiApplication.clipboard().mimeData()
-        incoming = from_mime(data, self.tr)
-        if incoming.inputs:
-            self._name_pictures(incoming.inputs, self.tr("Pasted picture"))
-            self.open_inputs(incoming.inputs)
-        else:
-            self.desk.notice.tell(incoming.refused, "warn")
-
-    def _name_pictures(self, inputs: Sequence[Input], name: str) -> None:
-        for each in inputs:
-            if isinstance(each, Image.Image):
-                self._pasted = getattr(self, "_pasted", 0) + 1
-                each.info["name"] = f"{name} {self._pasted}"
-
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if can_take(event.mimeData()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        incoming = from_mime(event.mimeData(), self.tr)
-        if incoming.inputs:
+        if self.intake.take(event.mimeData(), self.tr("Dropped picture")):
             event.acceptProposedAction()
-            self._name_pictures(incoming.inputs, self.tr("Dropped picture"))
-            self.open_inputs(incoming.inputs)
-        else:
-            self.desk.notice.tell(incoming.refused, "warn")
 
     # -- reading -------------------------------------------------------------------------------------------
 
@@ -357,27 +310,6 @@ class MainWindow(QMainWindow):
 
     def _model_name(self) -> str:
         return self.session.facts.name if self.session.facts is not None else ""
-
-    def ways_out(self, item: PageItem) -> list[tuple[str, Callable[[], None]]]:
-        """What can be done about a page that was not read to its end."""
-        if isinstance(item.failure, EncryptedFile):
-            return [(self.tr("Enter password…"), lambda: self.ask_password(item))]
-        if item.state in (PageState.FAILED, PageState.CUT, PageState.LOOPED, PageState.CANCELLED):
-            return [
-                (self.tr("Read again"), lambda: self.session.read([item])),
-                (self.tr("Other settings…"), self.sheets.read_with),
-            ]
-        return []
-
-    def ask_password(self, item: PageItem) -> None:
-        words = self.tr("Password for {0}").format(item.document.name)
-        password, given = QInputDialog.getText(
-            self, self.tr("Encrypted PDF"), words, QLineEdit.EchoMode.Password
-        )
-        if given and password:
-            source = item.document.input
-            self.remove([i for i in self.model.items if i.document is item.document])
-            self.open_inputs([source], password=password)
 
     # -- the list of pages ---------------------------------------------------------------------------------
 

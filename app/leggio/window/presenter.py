@@ -14,6 +14,7 @@ from uocr.views import plan_views
 
 from leggio.look.notice import Choice
 from leggio.memory.strip import EngineStrip
+from leggio.memory.wording import refusal_rows
 from leggio.pages.desk import PageDesk
 from leggio.pages.items import PageItem, PageState
 from leggio.pages.pictures import PagePictures
@@ -137,7 +138,7 @@ class Presenter(QObject):
             kind = {PageState.FAILED: "bad", PageState.CUT: "warn", PageState.LOOPED: "warn"}.get(
                 item.state, "info"
             )
-            self.panel.notice.tell(sentence, kind, self.ways_out(item))
+            self.panel.notice.tell(sentence, kind, self.ways_out(item), refusal_rows(item.failure))
         else:
             self.panel.notice.dismiss()
 

@@ -1,0 +1,162 @@
+"""An engine that plays a script: `uocr.UnlimitedOCR`'s interface, events as from the real one, and a fake clock."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from uocr import events, markup
+from uocr.control import Control
+from uocr.document import Document, FinishReason, Page, Timings, Token
+from uocr.errors import UocrError
+from uocr.native import MemoryEstimate, MemoryReport, ModelInfo
+from uocr.settings import ReadSettings
+from uocr.sources import Source
+from uocr.views import plan_views
+
+CATEGORIES = {"model views": 24_000_000, "KV cache": 6_000_000, "vision workspace": 9_000_000, "decoder scratch": 1_000_000}
+BUDGET = 4_000_000_000
+
+PAGE = (
+    "<|det|>title [100, 60, 820, 110]<|/det|>Notes from the ferry office\n"
+    "<|det|>text [100, 180, 800, 330]<|/det|>The morning boat left with sixty-three passengers.\n"
+    "<|det|>text [100, 380, 800, 520]<|/det|>Tickets sold: 148. Money in the box: 1,036 lire."
+)
+"""What a page says unless a test has it otherwise."""
+
+MODEL = ModelInfo(profile="q8", vocab_size=8000, usable_vocab=7900, bos_id=0, eos_id=1, pad_id=2, image_id=3,
+                  hidden_size=256, layers=4, heads=4, head_dim=64, experts=8, experts_per_token=2, max_positions=32768,
+                  ring_window=128, threads=2, backend="scripted", simd="none", file_bytes=24_000_000,
+                  parameters=20_000_000, budget=BUDGET, model_id="5c" * 32)
+
+
+def pieces(text: str, size: int = 4) -> list[str]:
+    """`text` cut into tokens of about `size` characters; the marks of the grammar stay whole, as in the real model."""
+    found: list[str] = []
+    at = 0
+    while at < len(text):
+        end = text.find("|>", at) + 2 if text.startswith("<|", at) else at + size
+        mark = text.find("<|", at + 1, end)
+        if mark > 0 and not text.startswith("<|", at):
+            end = mark
+        found.append(text[at:end])
+        at = end
+    return found
+
+
+class ScriptedEngine:
+    """Reads every page as `script(page number)` says. Nothing waits unless `steps` is set.
+
+    script: gives the model's output of a page, or raises a UocrError. doubt: log-probability by token text.
+    steps: a semaphore; every token takes one, so that a test decides how far reading goes.
+    """
+
+    def __init__(self, script: Callable[[int], str] | str = PAGE, *, tokens_per_s: float = 200.0,
+                 finish: FinishReason = FinishReason.EOS, vision_steps: int = 4,
+                 doubt: dict[str, float] | None = None, steps: threading.Semaphore | None = None,
+                 max_new_tokens: int = 32_000) -> None:
+        self.front_end: dict[str, Any] = {"name": "scripted", "default_preset": "base", "confidence_threshold": 0.5}
+        self._script = script if callable(script) else lambda _: script
+        self._rate, self._finish, self._vision = tokens_per_s, finish, vision_steps
+        self._doubt = doubt or {}
+        self._steps = steps
+        self._limit = max_new_tokens
+        self.info = MODEL
+        self.closed = False
+        self.read_pages: list[tuple[str, int]] = []
+        """(name, number) of every page begun, in order."""
+        self.settings_seen: list[dict[str, Any]] = []
+        self.threads: set[int] = set()
+        """Identities of the threads that called in."""
+
+    # -- the interface of UnlimitedOCR --
+
+    def stream(self, source: Source, *, control: Control | None = None, **settings: Any) -> Iterator[Any]:
+        self.threads.add(threading.get_ident())
+        chosen = ReadSettings().with_changes(settings)
+        self.settings_seen.append(settings)
+        control = control or Control()
+        document = Document(source.name)
+        for number in range(len(source)):
+            page = Page(source.name, source.indices[number], 0, 0)
+            document.pages.append(page)
+            self.read_pages.append((source.name, source.indices[number]))
+            try:
+                yield from self._page(source, number, page, chosen, control)
+            except UocrError as error:
+                page.finish_reason, page.error = FinishReason.ERROR, str(error)
+                yield events.PageFinished(page, error)
+        yield events.DocumentFinished(document)
+
+    def estimate(self, width: int, height: int, **settings: Any) -> MemoryEstimate:
+        plan = plan_views(width, height, settings.get("preset") or "base")
+        return MemoryEstimate(True, dict(CATEGORIES), 9_000_000, 7_000_000, sum(CATEGORIES.values()), BUDGET,
+                              plan.visual_tokens, self._limit, plan.view_count, 1)
+
+    def memory(self) -> MemoryReport:
+        total = sum(CATEGORIES.values())
+        return MemoryReport(dict(CATEGORIES), dict(CATEGORIES), total, total, BUDGET)
+
+    def recorded(self, settings: Any = None) -> dict[str, object]:
+        return {"engine_version": "0.0-scripted", "backend": "scripted"}
+
+    def close(self) -> None:
+        self.closed = True
+
+    # -- playing --
+
+    def _page(self, source: Source, number: int, page: Page, settings: ReadSettings,
+              control: Control) -> Iterator[Any]:
+        picture = source.page(number)
+        page.width, page.height = picture.width, picture.height
+        if settings.rotate in (90, 270):
+            page.width, page.height = page.height, page.width
+        page.has_text_layer = picture.has_text_layer
+        text = self._script(source.indices[number])
+        plan = plan_views(page.width, page.height, settings.preset or "base")
+        estimate = self.estimate(page.width, page.height, preset=settings.preset)
+        yield events.PageStarted(page, plan, estimate, plan.visual_tokens + 5, plan.visual_tokens, self._limit)
+        for done in range(self._vision):
+            yield events.Progress(page, "vision", done + 1, self._vision)
+        parser = markup.MarkupParser(page.width, page.height, expected_pages=1)
+        finish, count = self._finish, 0
+        for piece in pieces(text):
+            control.wait_while_paused()
+            if self._steps is not None:
+                while not self._steps.acquire(timeout=0.01):
+                    if control.cancelled:
+                        break
+            if control.cancelled:
+                finish = FinishReason.CANCELLED
+                break
+            count += 1
+            token = Token(4 + count % 1000, self._doubt.get(piece, -0.01))
+            yield events.TextDelta(page, piece, token, count, count / self._rate)
+            for item in parser.push(piece, [token]):
+                yield events.BlockEvent(page, item)
+            page.raw_text += piece
+        parser.finish()
+        for item in parser.last_events:
+            yield events.BlockEvent(page, item)
+        page.blocks = parser.pages[0].blocks
+        page.finish_reason = finish
+        page.timings = Timings(0.5, 0.1, count / self._rate, plan.visual_tokens + 5, plan.visual_tokens, count)
+        yield events.PageFinished(page)
+
+
+def long_text(tokens: int, paragraph: int = 60) -> str:
+    """About `tokens` tokens of prose in blocks of `paragraph` tokens each; 0: all in one block."""
+    words = ["lake ", "boat ", "wind ", "oars ", "rope ", "sail "]
+    out: list[str] = []
+    for n in range(tokens):
+        if n == 0 or (paragraph and n % paragraph == 0):
+            top = n * 900 // tokens
+            out.append(f"<|det|>text [100, {top}, 900, {top + 20}]<|/det|>")
+        out.append(words[n % len(words)])
+    return "".join(out)
+
+
+def one_of(texts: Sequence[str]) -> Callable[[int], str]:
+    """A script: page n says `texts[n]`."""
+    return lambda number: texts[number]
