@@ -50,6 +50,8 @@ CPU_INLINE __m256 avx2_load_i8(const int8_t *q) {
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)q)));
 }
 
+CPU_INLINE __m256i avx2_load_bytes(const void *bytes) { return _mm256_loadu_si256((const __m256i *)bytes); }
+
 /* kernels_avx2.c */
 void avx2_micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y, size_t ldy,
                 bool add);
