@@ -1,0 +1,34 @@
+/* Faults on purpose, to show that the sanitizers of the other programs are awake.
+ *
+ * Usage: faults read|overflow|race    Must not end with status 0. */
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static volatile int shared;
+
+static void *count_up(void *unused) {
+    for (int i = 0; i < 1000; i++) shared++;
+    return unused;
+}
+
+int main(int count, char **arguments) {
+    const char *fault = count > 1 ? arguments[1] : "";
+    if (strcmp(fault, "read") == 0) {
+        volatile char *block = malloc(16);
+        printf("%d\n", block[15 + count / 2]); /* one past the end */
+        free((void *)block);
+    } else if (strcmp(fault, "overflow") == 0) {
+        volatile int number = INT_MAX;
+        printf("%d\n", number + 1);
+    } else if (strcmp(fault, "race") == 0) {
+        pthread_t other;
+        pthread_create(&other, NULL, count_up, NULL);
+        count_up(NULL);
+        pthread_join(other, NULL);
+        printf("%d\n", shared);
+    }
+    return 0;
+}
