@@ -19,9 +19,9 @@ from uocr.errors import InvalidRequest, OutputFailed
 from uocr.export.json_file import load_json
 from uocr.export.pictures import PageImages, PictureFolder
 from uocr.export.target import output_file
-from uocr.export.writer import Job, Originals, Writer
+from uocr.export.writer import Job, Original, Originals, Writer
 
-__all__ = ["FORMATS", "Exported", "export", "load_json", "to_text"]
+__all__ = ["FORMATS", "Exported", "Original", "export", "load_json", "to_text"]
 
 _WRITERS = {
     "txt": "plain_text:PlainTextWriter",
@@ -29,6 +29,7 @@ _WRITERS = {
     "json": "json_file:JsonWriter",
     "html": "html_file:HtmlWriter",
     "docx": "docx_file:DocxWriter",
+    "pdf": "pdf_file:PdfWriter",
 }
 _BINARY = ("docx", "pdf")
 FORMATS = tuple(_WRITERS)
@@ -62,14 +63,15 @@ def export(
 ) -> Exported:
     """Write readings to `path`.
 
-    `documents`: a Document, or an iterable of documents or of pages. An iterable is taken page by page, so
-    that 500 pages need no more memory than one (DOCX, which is one tree, grows with its text). `format`:
-    one of FORMATS; None takes the suffix of `path`. `per_page`: one file a page, `name-0001.suffix`,
-    `name-0002.suffix`, ... `pictures`: cut pictures out of the pages (md: files beside the document; html,
-    docx: inside it). `page_images(page)` gives a page's oriented picture or None; asked only where it is
-    needed. `originals(page)` gives the PDF that a page came from (pdf only): a path or an opened
-    pymupdf.Document; None means that the page is built from its picture. `add_to_text_layer`: add text to
-    PDF pages that already have some; by default those stay as they are.
+    - `documents`: a Document, or an iterable of documents or of pages. An iterable is taken page by page, so
+      500 pages need no more memory than one (but for DOCX, which is one tree and grows with its text).
+    - `format`: one of FORMATS; None takes the suffix of `path`.
+    - `per_page`: one file a page, `name-0001.suffix`, `name-0002.suffix`, ...
+    - `pictures`: cut pictures out of the pages (md: files beside the document; html, docx: inside it).
+    - `page_images(page)` gives a page's oriented picture or None; asked only where it is needed.
+    - `originals(page)` gives the PDF file that a page came from (pdf only), as a path or an Original; None
+      means that the page is built from its picture.
+    - `add_to_text_layer`: add text to PDF pages that have some already; by default those stay as they are.
 
     Raises OutputExists (the name is taken and `overwrite` is not set), InvalidRequest (unknown format), and
     OutputFailed (full or read-only target), whose `text` is the plain text of the pages seen so far, of all

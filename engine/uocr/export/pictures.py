@@ -56,9 +56,14 @@ class PageCrops:
         if left >= right or top >= bottom:
             self.notes.append(f"page {self._page.index + 1}: a box that covers no pixel was left out")
             return None
-        data = io.BytesIO()
-        on_white(image.crop(place)).save(data, "JPEG", quality=_JPEG_QUALITY)
-        return data.getvalue()
+        return jpeg(image.crop(place))
+
+
+def jpeg(image: Image.Image) -> bytes:
+    """`image` as a JPEG file."""
+    data = io.BytesIO()
+    on_white(image).save(data, "JPEG", quality=_JPEG_QUALITY)
+    return data.getvalue()
 
 
 def on_white(image: Image.Image) -> Image.Image:

@@ -6,17 +6,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from uocr.document import Document, Page
 from uocr.export.content import Part, parts_of
 from uocr.export.pictures import PageCrops, PageImages, PictureFolder
 
-if TYPE_CHECKING:
-    import pymupdf
 
-Originals = Callable[[Page], "pymupdf.Document | Path | None"]
-"""Gives the PDF that a page came from: its path, or an opened document where a password is needed."""
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The PDF file that a page came from: its path or its bytes, and the password to open it with."""
+
+    content: Path | bytes
+    password: str | None = None
+
+
+Originals = Callable[[Page], Original | Path | str | None]
+"""Gives the PDF file of a page; None for a page that came from a picture."""
 
 
 @dataclass(slots=True)
@@ -64,6 +69,10 @@ class Writer(ABC):
             parts, count = parts_of(block)
             replaced += count
             yield from parts
-        if replaced:
-            were = "characters were" if replaced > 1 else "character was"
-            self.job.notes.append(f"page {page.index + 1}: {replaced} control {were} replaced or removed")
+        self.note_replaced(page, replaced)
+
+    def note_replaced(self, page: Page, count: int) -> None:
+        """Tell that `count` characters of `page` could not be written as they are."""
+        if count:
+            were = "characters were" if count > 1 else "character was"
+            self.job.notes.append(f"page {page.index + 1}: {count} control {were} replaced or removed")
