@@ -130,6 +130,9 @@ class ScriptedEngine:
             if control.cancelled:
                 finish = FinishReason.CANCELLED
                 break
+            if count == self._limit:
+                finish = FinishReason.LENGTH
+                break
             count += 1
             token = Token(4 + count % 1000, self._doubt.get(piece, -0.01))
             yield events.TextDelta(page, piece, token, count, count / self._rate)

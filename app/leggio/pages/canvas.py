@@ -153,10 +153,10 @@ class PageCanvas(QGraphicsView):
             self._restate(before)
             self._restate(index)
         if reveal and (items := self._blocks.get(index)):
-            self.ensureVisible(items[0].rect, 40, 40)
+            self.ensureVisible(items[0].rect(), 40, 40)
 
     def block_rects(self, index: int) -> list[QRectF]:
-        return [item.rect for item in self._blocks.get(index, [])]
+        return [item.rect() for item in self._blocks.get(index, [])]
 
     def _restate(self, index: int) -> None:
         state = "writing" if index == self._writing else "lit" if index == self._lit else ""
@@ -348,4 +348,4 @@ class PageCanvas(QGraphicsView):
     def _block_at(self, place: QPointF) -> int:
         """The smallest block there, so that one inside another can be reached."""
         found = [i for i in self._items_at(place) if isinstance(i, BlockItem)]
-        return min(found, key=lambda i: i.rect.width() * i.rect.height()).index if found else -1
+        return min(found, key=lambda i: i.rect().width() * i.rect().height()).index if found else -1

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen
-from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtWidgets import QGraphicsItem, QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 from uocr.document import BOX_SCALE, Box
 from uocr.views import ViewPlan
 
@@ -36,22 +36,20 @@ def box_rect(box: Box, width: int, height: int) -> QRectF:
     )
 
 
-class BlockItem(QGraphicsItem):
-    """One box of a block. `state` is "", "lit" (pointed at, here or in the text) or "writing"."""
+class BlockItem(QGraphicsRectItem):
+    """One box of a block. `state` is "", "lit" (pointed at, here or in the text) or "writing".
+
+    Drawn by Qt itself: a page may have a thousand boxes, and each repaint asks all of them.
+    """
 
     def __init__(self, index: int, label: str, rect: QRectF) -> None:
-        super().__init__()
+        super().__init__(rect)
         self.index = index
         self.label = label
-        self._rect = rect
         self._state = ""
         self.setZValue(Layer.BLOCKS)
-        self.setAcceptHoverEvents(True)
         self.setToolTip(label)
-
-    @property
-    def rect(self) -> QRectF:
-        return self._rect
+        self._dress()
 
     @property
     def state(self) -> str:
@@ -60,22 +58,16 @@ class BlockItem(QGraphicsItem):
     def set_state(self, state: str) -> None:
         if state != self._state:
             self._state = state
-            self.update()
+            self._dress()
 
-    def boundingRect(self) -> QRectF:
-        return self._rect.adjusted(-4, -4, 4, 4)
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def _dress(self) -> None:
         colour = label_colour(self.label)
         fill = QColor(colour)
         fill.setAlpha({"": 22, "lit": 70, "writing": 90}[self._state])
         pen = QPen(colour, 2.6 if self._state else 1.4)
         pen.setCosmetic(True)
-        painter.setPen(pen)
-        painter.setBrush(fill)
-        painter.drawRect(self._rect)
+        self.setPen(pen)
+        self.setBrush(fill)
 
 
 class ViewsItem(QGraphicsItem):
