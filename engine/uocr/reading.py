@@ -82,7 +82,7 @@ class Reader:
     def read_page(self, page: Page, image: Image.Image, settings: ReadSettings,
                   control: Control) -> Iterator[events.ReadEvent]:
         """Events of one page; `page` is filled in place. The last event is PageFinished."""
-        picture, to_page = _prepare(image, page, settings)
+        picture, to_page = prepare(image, page, settings)
         views, plan = self.plan_page(picture.width, picture.height, settings)
         self._note_untrained(page, views)
         pixels = make_views(picture, views.preset).views
@@ -216,7 +216,7 @@ def turned(image: Image.Image, degrees: int) -> Image.Image:
     return image.transpose(turns[degrees]) if degrees else image
 
 
-def _prepare(image: Image.Image, page: Page, settings: ReadSettings) -> tuple[Image.Image, Any]:
+def prepare(image: Image.Image, page: Page, settings: ReadSettings) -> tuple[Image.Image, Any]:
     """The picture to read and a function from its box coordinates to the page's (None: the same)."""
     image = turned(image, settings.rotate)
     page.width, page.height = image.size

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from uocr import Control, FinishReason, UnlimitedOCR, errors, events
+from uocr import Box, Control, FinishReason, Page, ReadSettings, UnlimitedOCR, errors, events
+from uocr.reading import prepare
 from uocr.score import character_error_rate
 
 from tests.conftest import SAMPLES
@@ -143,11 +144,21 @@ def test_one_unreadable_page_is_told_and_the_others_are_read(ocr: UnlimitedOCR, 
         ocr.read(path)
 
 
-def test_a_region_is_read_alone_and_its_boxes_are_the_pages(ocr: UnlimitedOCR) -> None:
+def test_a_region_is_read_alone_and_its_boxes_lie_in_it(ocr: UnlimitedOCR) -> None:
     page = ocr.read(SAMPLES / "screenshot.png", region=(0, 290, 962, 400)).pages[0]
     assert "blue valve" in page.text and "Weekly report" not in page.text
-    left, top, right, bottom = page.blocks[0].boxes[0].pixels(page.width, page.height)
-    assert 40 <= left <= 75 and 300 <= top <= 330 and 820 <= right <= 870 and 360 <= bottom <= 400
+    assert (page.width, page.height) == (962, 766)
+    for block in page.blocks:
+        _, top, _, bottom = block.boxes[0].pixels(page.width, page.height)
+        assert 288 <= top < bottom <= 402
+
+
+def test_a_box_in_a_region_becomes_the_same_place_on_the_page() -> None:
+    page = Page("drawn", 0, 1000, 2000)
+    picture, to_page = prepare(Image.new("RGB", (1000, 2000)), page, ReadSettings(region=(100, 500, 600, 1500)))
+    assert picture.size == (500, 1000)
+    assert to_page(Box(0, 0, 999, 999)).pixels(1000, 2000) == pytest.approx((100, 500, 600, 1500), abs=2)
+    assert to_page(Box(500, 250, 500, 250)).pixels(1000, 2000) == pytest.approx((350, 750, 350, 750), abs=2)
 
 
 def test_a_turned_page_is_read_after_turning_it_back(ocr: UnlimitedOCR) -> None:
