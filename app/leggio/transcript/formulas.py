@@ -57,6 +57,10 @@ class FormulaImages(QObject):
             self._pool.start(_Drawing(self, key))
         return None
 
+    def pending(self, key: FormulaKey) -> bool:
+        """A picture may still come."""
+        return key in self._wanted
+
     def close(self) -> None:
         self._pool.clear()
         self._pool.waitForDone()

@@ -215,7 +215,8 @@ class BlockWriter:
         key = FormulaKey(tex, display, self._palette().color(QPalette.ColorRole.Text).name())
         image = self._formulas.get(key)
         if image is None:
-            self._waiting.setdefault(key, set()).add(index)
+            if self._formulas.pending(key):
+                self._waiting.setdefault(key, set()).add(index)
             format_ = self._text_format("text")
             format_.setFontFamilies(["Menlo", "DejaVu Sans Mono", "monospace"])
             cursor.insertText(tex, format_)
