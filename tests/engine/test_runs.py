@@ -1,7 +1,7 @@
 """Whole runs, tested by C programs on a tiny model, and by Python on the golden one.
 
-The programs run with the address and undefined-behaviour sanitizers where the compiler has them; the one whose runs are
-cancelled from another thread also under the thread sanitizer.
+The programs run with the address and undefined-behaviour sanitizers where the compiler has them; the one whose
+runs are cancelled from another thread also under the thread sanitizer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from c_programs import ADDRESS, THREAD, compiler, run, sanitizes
 from uocr import native
 from whole_engine import build_with_engine
 
-needs_compiler = pytest.mark.skipif(not compiler(), reason="no C compiler: install one, or the PyPI package ziglang")
+PROGRAMS = ["test_positions", "test_run", "test_run_memory", "test_run_plan", "test_run_tokens"]
+
+needs_compiler = pytest.mark.skipif(not compiler(),
+                                    reason="no C compiler: install one, or the PyPI package ziglang")
 
 
 def run_program(name: str, sanitizer: str) -> str:
@@ -28,7 +31,7 @@ def run_program(name: str, sanitizer: str) -> str:
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["test_positions", "test_run", "test_run_memory", "test_run_plan", "test_run_tokens"])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_every_check_of_the_program_holds(name: str) -> None:
     output = run_program(name, ADDRESS if sanitizes(ADDRESS) else "")
     assert re.search(r"^[1-9]\d* checks held, 0 failed$", output, re.MULTILINE), output
@@ -74,7 +77,8 @@ def test_ten_thousand_tokens_take_the_memory_of_a_hundred(engine: native.Engine)
 
 
 @pytest.mark.parametrize(("pages", "size", "cols", "rows"), [(1, 640, 0, 0), (1, 512, 2, 1), (3, 512, 0, 0)])
-def test_a_run_takes_what_was_promised(engine: native.Engine, pages: int, size: int, cols: int, rows: int) -> None:
+def test_a_run_takes_what_was_promised(engine: native.Engine, pages: int, size: int, cols: int,
+                                       rows: int) -> None:
     side = size // 64
     count = pages * (side * (side + 1) + 1) + 10 * rows * (10 * cols + 1 if rows else 0)
     plan = native.Plan([0, *[500] * count, 3], pages=pages, global_size=size, crop_cols=cols, crop_rows=rows,

@@ -25,7 +25,8 @@ def vector_flags(source: Path) -> list[str]:
 
 
 def command_for(sanitizer: str) -> list[str]:
-    command = [*compiler(), *FLAGS, '-DUOCR_VERSION_STRING="0.0.0"', f"-I{ENGINE}", f"-I{INCLUDE}", f"-I{HERE}"]
+    command = [*compiler(), *FLAGS, '-DUOCR_VERSION_STRING="0.0.0"']
+    command += [f"-I{ENGINE}", f"-I{INCLUDE}", f"-I{HERE}"]
     return [*command, f"-fsanitize={sanitizer}", "-fno-sanitize-recover=undefined"] if sanitizer else command
 
 
@@ -46,8 +47,8 @@ def compile_object(source: Path, folder: Path, command: list[str], headers: byte
     target = folder / f"{source.stem}-{digest}.o"
     if not target.exists():
         partial = target.with_suffix(f".{os.getpid()}.partial")
-        done = subprocess.run([*command, "-c", str(source), "-o", str(partial)], capture_output=True, text=True,
-                              check=False)
+        done = subprocess.run([*command, "-c", str(source), "-o", str(partial)], capture_output=True,
+                              text=True, check=False)
         assert done.returncode == 0, f"{source.name} does not compile:\n{done.stderr}"
         partial.replace(target)
     return target
@@ -67,10 +68,13 @@ def engine_objects(sanitizer: str) -> tuple[Path, ...]:
 
 
 def build_with_engine(name: str, sanitizer: str = "") -> Path:
-    """The program ``tests/engine/name.c`` linked with the whole engine. ``sanitizer`` follows ``-fsanitize=``."""
+    """The program ``tests/engine/name.c`` linked with the whole engine.
+
+    ``sanitizer`` is what follows ``-fsanitize=``; empty for none.
+    """
     objects = engine_objects(sanitizer)
     program = folder_for(sanitizer) / f"{name}-{os.getpid()}"
-    done = subprocess.run([*command_for(sanitizer), str(HERE / f"{name}.c"), *map(str, objects), "-o", str(program),
-                           *LIBRARIES], capture_output=True, text=True, check=False)
+    command = [*command_for(sanitizer), str(HERE / f"{name}.c"), *map(str, objects), "-o", str(program)]
+    done = subprocess.run([*command, *LIBRARIES], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{name} does not compile:\n{done.stderr}"
     return program
