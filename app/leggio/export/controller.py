@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox, QProgressDialog
-from uocr.errors import Cancelled, OutputExists
-from uocr.export import Exported
+from uocr.errors import Cancelled, OutputExists, UocrError
+from uocr.export import Exported, export
 
 from leggio.export.clipboard import copy
 from leggio.export.dialog import ExportChoice, ExportDialog, suggested_name
@@ -79,6 +79,20 @@ class ExportController(QObject):
         if scope == "document":
             return [i for i in read if current is not None and i.document is current.document]
         return read
+
+    def write_for_drag(self, folder: Path) -> Path | None:
+        """The current document as Markdown in `folder`, at once; None when nothing was read."""
+        items = self.items("document")
+        if not items:
+            return None
+        path = folder / f"{Path(items[0].document.name).stem or 'text'}.md"
+        sources = PageSources(items, self._window.store.read.dpi)
+        try:
+            export(documents_of(items), path, "md", page_images=sources.image)
+        except UocrError as error:
+            self._window.panel.notice.tell(str(error), "bad")
+            return None
+        return path
 
     def ask(self) -> None:
         """Ask what and where, then write."""

@@ -19,6 +19,7 @@ from uocr.errors import UocrError
 from uocr.sources.ranges import choose_pages
 
 from leggio.export.controller import ExportController
+from leggio.export.dragging import DragHandle
 from leggio.history.jobs import JobStore
 from leggio.history.keeper import Keeper
 from leggio.history.store import HistoryStore
@@ -86,12 +87,15 @@ class MainWindow(QMainWindow):
         self.presenter = Presenter(store, self.session, self.pictures, self.desk, self.strip, self)
         self.panel = self.presenter.panel
         self.exporting = ExportController(self)
+        self.drag_out = DragHandle(self.exporting.write_for_drag, self)
         self.sheets = Sheets(self)
         self.intake = Intake(self)
         self.ways = WaysOut(self)
         self._lay_out()
         self.actions_ = Actions(self, self._handlers())
-        self.addToolBar(self.actions_.toolbar(self))
+        bar = self.actions_.toolbar(self)
+        bar.addWidget(self.drag_out)
+        self.addToolBar(bar)
         self._connect()
         restore_places(self, self._splitter, store)
         self._apply_settings()
@@ -489,6 +493,7 @@ class MainWindow(QMainWindow):
             "fit_width",
         ):
             enabled[name] = item is not None
+        self.drag_out.setEnabled(page)
         for name, on in enabled.items():
             self.actions_[name].setEnabled(on)
         pause = self.actions_["pause"]
@@ -514,6 +519,7 @@ class MainWindow(QMainWindow):
         store_places(self, self._splitter, self.store)
         self.opener.close()
         self.exporting.close()
+        self.drag_out.clean_up()
         self.sheets.close()
         self.session.shut_down()
         self.pictures.close()
