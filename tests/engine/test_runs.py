@@ -1,6 +1,6 @@
 """Whole runs, tested by C programs on a tiny model, and by Python on the golden one.
 
-The programs run with the address and undefined-behaviour sanitizers where the compiler has them; the one whose
+The programs run with the address and undefined-behaviour sanitizers where the compiler has them; that whose
 runs are cancelled from another thread also under the thread sanitizer.
 """
 
