@@ -6,8 +6,18 @@
 #ifndef HWCAP_ASIMDDP
 #define HWCAP_ASIMDDP (1u << 20)
 #endif
+
+static bool has_dotprod(void) { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }
 #elif defined(__aarch64__) && defined(__APPLE__)
 #include <sys/sysctl.h>
+
+static bool has_dotprod(void) {
+    int value = 0;
+    size_t size = sizeof value;
+    return sysctlbyname("hw.optional.arm.FEAT_DotProd", &value, &size, NULL, 0) == 0 && value == 1;
+}
+#elif defined(__aarch64__)
+static bool has_dotprod(void) { return false; }
 #endif
 
 const cpu_kernels *cpu_kernels_select(uint32_t simd) {
@@ -16,6 +26,10 @@ const cpu_kernels *cpu_kernels_select(uint32_t simd) {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
         return &cpu_kernels_avx2;
-#endif
     return &cpu_kernels_portable;
+#elif defined(__aarch64__)
+    return has_dotprod() ? &cpu_kernels_neon_dotprod : &cpu_kernels_neon;
+#else
+    return &cpu_kernels_portable;
+#endif
 }
