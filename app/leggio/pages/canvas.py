@@ -158,6 +158,13 @@ class PageCanvas(QGraphicsView):
     def block_rects(self, index: int) -> list[QRectF]:
         return [item.rect() for item in self._blocks.get(index, [])]
 
+    def block_of(self, rect: QRectF) -> int:
+        """The block that has a box at exactly `rect`, -1 when none has."""
+        for index, items in self._blocks.items():
+            if any(item.rect() == rect for item in items):
+                return index
+        return -1
+
     def _restate(self, index: int) -> None:
         state = "writing" if index == self._writing else "lit" if index == self._lit else ""
         for item in self._blocks.get(index, []):

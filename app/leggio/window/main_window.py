@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QRectF, Qt, Signal
@@ -35,7 +36,7 @@ from leggio.reading.task import EngineFactory, Input
 from leggio.settings.store import SettingsStore
 from leggio.sources.incoming import can_take
 from leggio.sources.opening import Opener
-from leggio.transcript.editor import CorrectBlock
+from leggio.transcript.editor import CorrectBlock, ReplacePage
 from leggio.window.actions import Actions
 from leggio.window.intake import Intake
 from leggio.window.lifecycle import ask_before_quitting, restore_places, store_places
@@ -194,6 +195,7 @@ class MainWindow(QMainWindow):
         self.panel.corrected.connect(self._corrected)
         self.panel.view.menu_wanted.connect(self._text_menu)
         self.desk.canvas.region_chosen.connect(self.read_region)
+        self.desk.canvas.mark_clicked.connect(self._mark_clicked)
         self.desk.canvas.region_left.connect(lambda: self.actions_["region"].setChecked(False))
         self.undo.canUndoChanged.connect(self._update_actions)
         self.undo.canRedoChanged.connect(self._update_actions)
@@ -280,6 +282,26 @@ class MainWindow(QMainWindow):
                 round(rect.bottom()),
             )
             self.session.read([item])
+
+    def _mark_clicked(self, kind: str, rect: QRectF) -> None:
+        """A place that deserves a second look: ink nobody read is read, a block without ink may go."""
+        notice, item = self.panel.notice, self.presenter.item
+        if item is None:
+            return
+        if kind == "missed":
+            words = self.tr("There is ink here that no block covers.")
+            notice.tell(words, "info", [(self.tr("Read this place"), lambda: self.read_region(rect))])
+            return
+        index = self.desk.canvas.block_of(rect)
+        self.presenter.pin(index, from_text=False)
+        words = self.tr("This block has text, but its place on the page is empty. It may be invented.")
+        notice.tell(words, "warn", [(self.tr("Remove this block"), lambda: self._remove_block(item, index))])
+
+    def _remove_block(self, item: PageItem, index: int) -> None:
+        if item.page is not None and 0 <= index < len(item.page.blocks):
+            blocks = [b for i, b in enumerate(item.page.blocks) if i != index]
+            page = replace(item.page, blocks=blocks)
+            self.undo.push(ReplacePage(item, page, self.tr("Remove block"), self._text_changed))
 
     def rotate(self, degrees: int) -> None:
         """Turn the chosen pages; what was read of them no longer fits and is read again."""
@@ -523,5 +545,6 @@ class MainWindow(QMainWindow):
         self.sheets.close()
         self.session.shut_down()
         self.pictures.close()
+        self.presenter.second_look.close()
         self.panel.formulas.close()
         self.keeper.history.close()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QObject, QRectF, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
+from uocr.audit import Audit
 from uocr.document import Block, Page
 from uocr.errors import UocrError
 from uocr.events import PageStarted
@@ -17,7 +18,9 @@ from leggio.memory.strip import EngineStrip
 from leggio.memory.wording import refusal_rows
 from leggio.pages.desk import PageDesk
 from leggio.pages.items import PageItem, PageState
+from leggio.pages.overlays import box_rect
 from leggio.pages.pictures import PagePictures
+from leggio.pages.second_look import SecondLook
 from leggio.pages.wording import explain
 from leggio.reading.live import LivePage
 from leggio.reading.session import Session
@@ -48,6 +51,8 @@ class Presenter(QObject):
         self._image: QImage | None = None
         self._pinned = -1
         self.live: LivePage | None = None
+        self.second_look = SecondLook(self)
+        self.second_look.found.connect(self._looked)
         self.ways_out: Callable[[PageItem], Sequence[Choice]] = lambda item: ()
         pictures.page_ready.connect(self._picture_ready)
         pictures.page_failed.connect(self._picture_failed)
@@ -168,9 +173,25 @@ class Presenter(QObject):
                 canvas.set_writing(len(self.live.blocks))
         else:
             self._plan_views(width, height)
+            self.second_look.look(item, image)
         if any(block.label in ("image", "figure", "picture", "photo", "chart") for block in self.blocks):
             self.panel.show_blocks(self.blocks, editable=self.live is None or self.live.item is not item)
         self.shown.emit(item)
+
+    def _looked(self, item: PageItem, found: Audit) -> None:
+        if item is not self._item or self._desk.canvas.page_size == (0, 0):
+            return
+        missed = self.tr("Maybe missed: there is ink here that no block covers. Click to read it.")
+        invented = self.tr("Maybe invented: a block says there is text here, but there is no ink.")
+        size = self._desk.canvas.page_size
+        marks = [("missed", box_rect(box, *size), missed) for box in found.missed]
+        marks += [
+            ("invented", box_rect(box, *size), invented)
+            for index in found.invented
+            if index < len(self.blocks)
+            for box in self.blocks[index].boxes
+        ]
+        self._desk.canvas.set_marks(marks)
 
     def _plan_views(self, width: int, height: int) -> None:
         item = self._item
@@ -278,11 +299,10 @@ class Presenter(QObject):
             self._show_text()
         if self._desk.canvas.page_size != (0, 0):
             self._desk.canvas.set_blocks(self.blocks)
+            if self._image is not None:
+                self.second_look.look(item, self._image)
         self._strip.show_page(item.page)
 
     def _estimated(self, item: PageItem, answer: object) -> None:
         if item is self._item and not isinstance(answer, Exception) and self.live is None:
             self._strip.set_estimate(answer)
-
-    def set_marks(self, marks: Sequence[tuple[str, QRectF, str]]) -> None:
-        self._desk.canvas.set_marks(marks)
