@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from export_samples import page
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from uocr.document import Block, Box, FinishReason
 from uocr.export.characters import clean, is_right_to_left
@@ -176,6 +176,7 @@ def test_an_empty_row_only_says_how_far_the_cells_above_reach():
     assert not table.has_spans
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(

@@ -298,7 +298,7 @@ def peak(count: int, target: Path) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("format", ["txt", "md", "json"])
+@pytest.mark.parametrize("format", ["txt", "md", "json", "html"])
 def test_ten_times_the_pages_need_hardly_more_memory(format, tmp_path):
     export(many_pages(2), tmp_path / f"warm.{format}", page_images=page_picture)
     small, large = peak(50, tmp_path / f"a.{format}"), peak(500, tmp_path / f"b.{format}")

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 from export_samples import document, page, page_picture, rich_page
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from uocr.document import Block, FinishReason
@@ -102,6 +102,7 @@ def seen(markup: str) -> _Seen:
     return parser
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=5)), max_size=8).map("".join))
 def test_hostile_text_is_only_text(text):
     content = seen(sanitise(html_of("x" + text)))

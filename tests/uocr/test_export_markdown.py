@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 from export_samples import document, many_pages, page, page_picture, rich_page
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from PIL import Image
@@ -148,6 +148,7 @@ def visible(text: str) -> str:
     return "".join(text.split())
 
 
+@settings(deadline=None)
 @given(TRICKY)
 def test_rendered_markdown_shows_every_character_of_the_text(text):
     block_parts = [part for part in parts_of(Block("text", (), "x" + text))[0]]
@@ -164,6 +165,7 @@ def test_rendered_markdown_shows_every_character_of_the_text(text):
             assert seen.tags.count("li") == len(part.items), source
 
 
+@settings(deadline=None)
 @given(TRICKY.map(lambda text: text.replace("\n", " ")))
 def test_rendered_headings_and_cells_show_every_character(text):
     if visible(text):

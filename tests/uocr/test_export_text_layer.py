@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from export_samples import page
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from uocr.document import Block, Box
 from uocr.export.text_layer import Area, PlacedLine, drawing_order, placed_lines
@@ -97,6 +97,7 @@ def test_right_to_left_runs_are_drawn_from_the_right(text, drawn):
     assert drawing_order(text) == drawn
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_drawing_order_loses_nothing(text):
     assert sorted(drawing_order(text)) == sorted(text)
@@ -107,6 +108,7 @@ def test_right_to_left_lines_end_at_the_right_edge():
     assert placed[1].area.x + placed[1].area.width == pytest.approx(500)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=80), max_size=4),
     st.integers(1, 900),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from uocr.document import Block, Box, Token
 from uocr.markup import BlockFinished, BlockStarted, BlockText, MarkupParser, PageMark, Problem, parse
@@ -249,6 +249,7 @@ FRAGMENTS = st.sampled_from(
 OUTPUTS = st.lists(FRAGMENTS, max_size=14).map("".join)
 
 
+@settings(deadline=None)
 @given(OUTPUTS, st.data())
 def test_any_split_gives_the_same_blocks_problems_and_text(text, data):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=12)))
@@ -294,6 +295,7 @@ NO_TAGS = [
 ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(GOOD_TAGS + NO_TAGS), max_size=30))
 def test_everything_but_good_tags_and_page_marks_is_in_the_blocks(pieces):
     kept = "".join(b.text for b in parse("".join(pieces)).blocks)
@@ -301,6 +303,7 @@ def test_everything_but_good_tags_and_page_marks_is_in_the_blocks(pieces):
     assert "".join(kept.split()) == "".join(expected.split())
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(exclude_characters="<"), max_size=200))
 def test_prose_is_one_block_with_the_same_text(text):
     assert "".join(b.text for b in parse(text).blocks) == text.strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from uocr.document import Box
 from uocr.score import (
@@ -72,6 +72,7 @@ def plain_distance(a: str, b: str) -> int:
     return row[-1]
 
 
+@settings(deadline=None)
 @given(st.text("abc é", max_size=20), st.text("abc é", max_size=20))
 def test_the_distance_is_the_textbook_one(read, truth):
     assert character_errors(read, truth).count == plain_distance(normalise(read), normalise(truth))

@@ -36,7 +36,7 @@ class PageCrops:
             self._fetched = True
             number = self._page.index + 1
             if self._page_images is None:
-                self.notes.append(f"page {number}: no picture of it was given, so nothing was cut from it")
+                self.notes.append(f"page {number}: no picture of it was given")
                 return None
             try:
                 self._image = self._page_images(self._page)

@@ -1,0 +1,157 @@
+"""Ink outside every box, boxes without ink: on white, dark, noisy and shaded pages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from export_samples import page
+from PIL import Image, ImageDraw, ImageFont
+from uocr.audit import Audit, audit
+from uocr.document import BOX_SCALE, Block, Box
+from uocr.score import box_iou
+
+SIZE = (1240, 1754)  # A4 at 150 dpi
+LINES = [(100, 200, "A line of text at the top of the page"), (100, 700, "Another one in the middle"),
+         (600, 1600, "17")]  # fmt: skip
+
+
+def drawn(
+    ink: object = 0, paper: object = 255, mode: str = "L", size: float = 28
+) -> tuple[Image.Image, list[Box]]:
+    """A page of LINES and the true box of each."""
+    image = Image.new(mode, SIZE, paper)
+    pen = ImageDraw.Draw(image)
+    font = ImageFont.load_default(size)
+    boxes = []
+    for x, y, text in LINES:
+        pen.text((x, y), text, ink, font=font)
+        left, top, right, bottom = pen.textbbox((x, y), text, font=font)
+        boxes.append(
+            Box(
+                int(left / SIZE[0] * BOX_SCALE),
+                int(top / SIZE[1] * BOX_SCALE),
+                int(right / SIZE[0] * BOX_SCALE) + 1,
+                int(bottom / SIZE[1] * BOX_SCALE) + 1,
+            )
+        )
+    return image, boxes
+
+
+def blocks(boxes: list[Box]) -> list[Block]:
+    return [Block("text", (box,), "text") for box in boxes]
+
+
+def assert_missed(found: Audit, *expected: Box) -> None:
+    assert len(found.missed) == len(expected), found
+    for box, true in zip(found.missed, expected, strict=True):
+        assert box_iou(box, true) > 0.6, (box, true)
+
+
+PAGES = {
+    "black on white": {},
+    "white on black": {"ink": 255, "paper": 0},
+    "grey on dark grey": {"ink": 150, "paper": 60},
+    "faint": {"ink": 190, "paper": 255},
+    "colour": {"ink": (200, 30, 30), "paper": (250, 240, 200), "mode": "RGB"},
+    "ink only in the alpha channel": {"ink": (0, 0, 0, 255), "paper": (0, 0, 0, 0), "mode": "RGBA"},
+    "black and white": {"ink": 0, "paper": 1, "mode": "1"},
+    "small print": {"size": 13},
+}
+
+
+@pytest.mark.parametrize("look", PAGES.values(), ids=PAGES.keys())
+def test_each_line_is_missed_without_its_box_and_only_then(look):
+    image, boxes = drawn(**look)
+    assert audit(page(*blocks(boxes)), image) == Audit()
+    assert_missed(audit(page(*blocks(boxes[1:])), image), boxes[0])
+    assert_missed(audit(page(*blocks(boxes[:2])), image), boxes[2])
+    assert_missed(audit(page(), image), *boxes)
+
+
+@pytest.mark.parametrize("look", PAGES.values(), ids=PAGES.keys())
+def test_a_box_on_empty_paper_is_invented(look):
+    image, boxes = drawn(**look)
+    made = page(*blocks([boxes[0], Box(100, 600, 900, 700), *boxes[1:], Box(500, 20, 520, 30)]))
+    assert audit(made, image) == Audit([], [1, 4])
+
+
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.03])
+def test_speckle_noise_is_neither_missed_nor_ink(share):
+    image, boxes = drawn()
+    pixels = np.array(image)
+    noise = np.random.default_rng(1).random(pixels.shape)
+    pixels[noise < share / 2] = 0
+    pixels[noise > 1 - share / 2] = 255
+    found = audit(page(*blocks([*boxes, Box(100, 600, 900, 700)])), Image.fromarray(pixels))
+    assert found == Audit([], [3])
+
+
+def test_grain_and_a_shadow_across_the_page_are_paper():
+    image, boxes = drawn()
+    shade = np.linspace(1.0, 0.45, SIZE[0])[None, :] * np.linspace(1.0, 0.8, SIZE[1])[:, None]
+    grain = np.random.default_rng(1).normal(0, 6, (SIZE[1], SIZE[0]))
+    photo = Image.fromarray(np.clip(np.array(image) * shade + grain, 0, 255).astype(np.uint8))
+    assert audit(page(*blocks([*boxes, Box(100, 600, 900, 700)])), photo) == Audit([], [3])
+    assert_missed(audit(page(*blocks(boxes[1:])), photo), boxes[0])
+
+
+def test_rules_and_edges_of_the_scan_are_not_missed_text():
+    image, boxes = drawn()
+    pen = ImageDraw.Draw(image)
+    pen.line((100, 1000, 1100, 1000), 0, 2)
+    pen.line((620, 300, 620, 650), 0, 3)
+    pen.rectangle((0, 0, 3, SIZE[1]), 0)
+    assert audit(page(*blocks(boxes)), image) == Audit()
+
+
+def test_a_frame_around_the_page_does_not_swallow_what_is_missed():
+    image, boxes = drawn()
+    ImageDraw.Draw(image).rectangle((20, 20, SIZE[0] - 20, SIZE[1] - 20), outline=0, width=6)
+    assert audit(page(*blocks(boxes)), image) == Audit()
+    assert_missed(audit(page(*blocks(boxes[1:])), image), boxes[0])
+
+
+def test_a_missed_picture_is_one_region():
+    image, boxes = drawn()
+    noise = np.random.default_rng(1).integers(0, 255, (30, 40), dtype=np.uint8)
+    image.paste(Image.fromarray(noise).resize((400, 300), Image.Resampling.BICUBIC), (200, 1000))
+    true = Box(161, 570, 484, 741)
+    assert_missed(audit(page(*blocks(boxes)), image), true)
+    assert audit(page(*blocks([*boxes, true])), image) == Audit()
+
+
+def test_a_picture_of_one_colour_is_not_invented():
+    image, boxes = drawn()
+    ImageDraw.Draw(image).rectangle((200, 900, 1000, 1400), 90)
+    inside = Block("image", (Box(200, 550, 700, 750),), "")
+    assert audit(page(*blocks(boxes), inside), image).invented == []
+
+
+def test_a_block_with_several_boxes_is_invented_only_when_all_are_empty():
+    image, boxes = drawn()
+    one_empty = Block("text", (boxes[0], Box(100, 600, 900, 700)), "x")
+    all_empty = Block("text", (Box(100, 500, 900, 550), Box(100, 600, 900, 700)), "x")
+    assert audit(page(one_empty, all_empty, *blocks(boxes)), image) == Audit([], [1])
+
+
+def test_text_without_boxes_tells_nothing():
+    image, _ = drawn()
+    assert audit(page(Block("text", (), "all the text of the page")), image) == Audit()
+
+
+def test_a_blank_page_has_nothing_to_tell():
+    assert audit(page(), Image.new("L", SIZE, 255)) == Audit()
+    assert audit(page(), Image.new("L", SIZE, 0)) == Audit()
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 2000), (2000, 3), (7, 7), (1000, 1000), (999, 1001)])
+def test_any_size_is_looked_at(size):
+    made = page(Block("text", (Box(0, 0, 999, 999), Box(5, 5, 5, 5)), "x"))
+    assert audit(made, Image.new("L", size, 255)) == Audit([], [0])
+
+
+def test_the_size_of_the_picture_changes_little():
+    image, boxes = drawn()
+    for scale in (0.5, 2):
+        scaled = image.resize((int(SIZE[0] * scale), int(SIZE[1] * scale)), Image.Resampling.BOX)
+        assert_missed(audit(page(*blocks(boxes[1:])), scaled), boxes[0])
