@@ -85,22 +85,18 @@ static bool pages_fit(const uocr_engine *engine, const uocr_request *request, ui
     return estimate.fits;
 }
 
-/* Needs grow with the pages: the largest number that fits lies between one that does and one that does not.
- */
+/* From the most that the positions allow downwards: needs do not grow evenly, since prefill chunks are
+ * balanced. */
 static uint32_t most_pages(const uocr_engine *engine, const uocr_request *request) {
-    uint32_t fits = 0, refused = 1;
+    uocr_layout one = {.pages = 1, .global_side = request->layout.global_side};
     if (request->layout.pages == 0) {
         return 0;
     }
-    while (pages_fit(engine, request, refused, request->global_size)) {
-        fits = refused;
-        refused *= 2;
+    uint32_t pages = engine->file.config.max_positions / uocr_layout_rows(&one);
+    while (pages > 0 && !pages_fit(engine, request, pages, request->global_size)) {
+        pages--;
     }
-    while (refused - fits > 1) {
-        uint32_t middle = fits + (refused - fits) / 2;
-        *(pages_fit(engine, request, middle, request->global_size) ? &fits : &refused) = middle;
-    }
-    return fits;
+    return pages;
 }
 
 void uocr_admit_estimate(const uocr_engine *engine, const uocr_request *request,
@@ -135,10 +131,10 @@ static void append_table(text *out, const uocr_memory_estimate *estimate) {
     }
 }
 
-static void append_advice(const uocr_engine *engine, const uocr_request *request, uint32_t most, text *out) {
+static void append_advice(const uocr_engine *engine, const uocr_request *request, text *out) {
     static const uint32_t sizes[] = {1280, 1024, 640, 512};
-    const uint32_t pages = request->layout.pages;
-    if (pages > 1 && most > 0) {
+    const uint32_t pages = request->layout.pages, most = pages > 1 ? most_pages(engine, request) : 0;
+    if (most > 0) {
         append(out, "At most %" PRIu32 " pages of %" PRIu32 " pixels fit in one pass.", most,
                request->global_size);
         return;
@@ -159,15 +155,15 @@ static void append_advice(const uocr_engine *engine, const uocr_request *request
 uocr_status uocr_admit(const uocr_engine *engine, const uocr_request *request, uocr_error *error) {
     uocr_memory_estimate estimate;
     text table = {.used = 0}, advice = {.used = 0};
-    uocr_admit_estimate(engine, request, &estimate);
+    fill(engine, request, &estimate);
     if (estimate.fits) {
         return UOCR_OK;
     }
     append_table(&table, &estimate);
-    append_advice(engine, request, estimate.most_pages_that_fit, &advice);
+    append_advice(engine, request, &advice);
     return uocr_fail(
         error, UOCR_OVER_BUDGET, estimate.total, estimate.budget,
-        "This plan needs %.1f MB of memory and the budget is %.1f MB (in MB:%s; vision and decoder do not "
-        "add). %s",
+        "This plan needs %.1f MB of memory and the budget is %.1f MB (in MB:%s; vision and decoder "
+        "do not add). %s",
         megabytes(estimate.total), megabytes(estimate.budget), table.bytes, advice.bytes);
 }

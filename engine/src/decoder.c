@@ -1,7 +1,5 @@
 #include "decoder.h"
 
-static size_t most_rows(size_t prompt) { return uocr_min(prompt, UOCR_PREFILL_ROWS); }
-
 static void layout_cache(const uocr_model *model, uocr_decoder *decoder) {
     const uocr_config *config = model->config;
     size_t slots = decoder->prompt + decoder->ring, rows = config->heads * slots;
@@ -22,7 +20,7 @@ static void layout_workspaces(const uocr_model *model, uocr_decoder *decoder) {
     const uocr_config *config = model->config;
     uocr_backend *backend = model->backend;
     uocr_decoder_memory *memory = &decoder->memory;
-    size_t rows = most_rows(decoder->prompt), slots = decoder->prompt + decoder->ring;
+    size_t rows = uocr_prefill_rows(decoder->prompt), slots = decoder->prompt + decoder->ring;
     size_t attention = (size_t)config->heads * config->head_dim, widest = uocr_max(config->hidden, attention);
     size_t dense = uocr_max(config->intermediate, (size_t)config->shared_experts * config->moe_intermediate);
     uocr_arena_reserve(&memory->workspace, backend->linear_workspace(backend, rows, widest));
@@ -43,7 +41,7 @@ static void layout_workspaces(const uocr_model *model, uocr_decoder *decoder) {
 void uocr_decoder_layout(const uocr_model *model, size_t prompt, size_t ring, uocr_decoder *decoder) {
     const uocr_config *config = model->config;
     uocr_decoder_memory *memory = &decoder->memory;
-    size_t rows = most_rows(prompt), attention = (size_t)config->heads * config->head_dim;
+    size_t rows = uocr_prefill_rows(prompt), attention = (size_t)config->heads * config->head_dim;
     memory->kv.category = UOCR_MEMORY_KV_CACHE;
     memory->embeddings.category = UOCR_MEMORY_PROMPT_EMBEDDINGS;
     memory->scratch.category = memory->workspace.category = UOCR_MEMORY_DECODER_SCRATCH;
@@ -94,7 +92,7 @@ void uocr_decoder_destroy(const uocr_model *model, uocr_decoder *decoder) {
 uocr_status uocr_decoder_embed(const uocr_model *model, const uocr_decoder *decoder, const int32_t *ids,
                                size_t first, size_t rows, size_t first_visual, uocr_tensor visual) {
     uocr_backend *backend = model->backend;
-    uint32_t id[UOCR_PREFILL_ROWS], target[UOCR_PREFILL_ROWS];
+    uint32_t id[UOCR_PREFILL_MOST], target[UOCR_PREFILL_MOST];
     size_t text = 0, end_visual = first_visual + visual.rows;
     for (size_t i = 0; i < rows; i++) {
         if (first + i < first_visual || first + i >= end_visual) {

@@ -10,10 +10,17 @@
 #include "model.h"
 
 enum {
-    UOCR_PREFILL_ROWS = 256, /* prompt rows that pass through the layers together: more use each expert read
-                                from memory for more rows, and need more scratch */
+    UOCR_PREFILL_MOST = 320, /* prompt rows that pass through the layers together at most: more use an expert
+                                for more rows each time it is read, and need more scratch */
     UOCR_HEAD_ROWS = 32 /* rows whose logits exist at once when those of the whole prompt are asked for */
 };
+
+/* Rows of a prompt's chunks: as few chunks as there can be, and all about the same, because a chunk of a few
+ * rows reads nearly as many experts as a full one. The last may be shorter. */
+static inline size_t uocr_prefill_rows(size_t prompt) {
+    size_t chunks = (prompt + UOCR_PREFILL_MOST - 1) / UOCR_PREFILL_MOST;
+    return (prompt + chunks - 1) / chunks;
+}
 
 typedef struct uocr_decoder_memory { /* one arena per memory category, measured and then made */
     uocr_arena kv, embeddings, scratch, workspace, moe, moe_workspace, logits;

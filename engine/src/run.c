@@ -239,7 +239,7 @@ static uocr_status step_prefill(uocr_run *run, uocr_event *event, uocr_error *er
         run->decoding = true;
         UOCR_TRY(uocr_decoder_create(&run->model, request->prompt, request->ring, &run->decoder));
     }
-    size_t rows = uocr_min(UOCR_PREFILL_ROWS, request->prompt - run->prefilled);
+    size_t rows = uocr_min(uocr_prefill_rows(request->prompt), request->prompt - run->prefilled);
     uocr_span span = {.rows = rows, .position = run->prefilled, .slot = run->prefilled};
     if (layer == 0) {
         UOCR_TRY(embed_chunk(run, rows));
