@@ -67,6 +67,7 @@ typedef struct tiny_options {
     uint32_t eos;        /* UINT32_MAX: id 0; 0: TINY_EOS */
     const char *spoiled; /* tensor whose first element becomes `poison` */
     float poison;
+    uint32_t garbage; /* payload bytes replaced by random ones, anywhere */
 } tiny_options;
 
 /* Writes the model to a new temporary file and its name to path[64]. */
@@ -90,6 +91,11 @@ static inline void tiny_write(char *path, tiny_options options) {
             if (t->dtype == B_F16)
                 payload[0] = (uint8_t)half, payload[1] = (uint8_t)(half >> 8);
             CHECK(t->dtype <= B_F16);
+        }
+        for (uint32_t j = 0; j < options.garbage; j++) {
+            uint64_t place = check_random(&state) % get_u64(entry + 64);
+            if (j % builder.count == i)
+                payload[place] = (uint8_t)check_random(&state);
         }
         hash_tensor(file, entry);
     }

@@ -266,6 +266,30 @@ static void not_a_number_ends_the_run_and_is_placed(void) {
     }
 }
 
+/* Random bytes among the weights: huge scales, infinities, anything. */
+static void garbage_ends_in_tokens_or_in_a_clear_error(void) {
+    static const uint32_t amounts[] = {1, 100, 2000, 100000};
+    uint32_t finite = 0, refused = 0;
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        char path[64];
+        outcome out;
+        tiny_write(path, (tiny_options){.seed = seed, .garbage = amounts[seed % 4]});
+        uocr_engine *engine = tiny_open(path, (uint32_t)(seed / 4 % 2), 2);
+        uint64_t before = memory_now(engine);
+        uocr_plan plan = tiny_plan(ids, seed % 3 == 0, 512, 0, 0);
+        tiny_read(engine, &plan, &out);
+        CHECK(out.status == UOCR_OK || out.status == UOCR_NON_FINITE);
+        CHECK(out.status == UOCR_OK || strlen(out.error.message) > 0);
+        *(out.status == UOCR_OK ? &finite : &refused) += 1;
+        for (uint32_t t = 0; t < out.tokens; t++)
+            CHECK(out.id[t] >= 0 && out.id[t] < TINY_USABLE);
+        CHECK_EQUAL(memory_now(engine), before);
+        uocr_engine_close(engine);
+        unlink(path);
+    }
+    CHECK(finite > 4 && refused > 4); /* both ways were taken */
+}
+
 int main(void) {
     tiny_write(model, (tiny_options){.seed = 7});
     a_page_passes_vision_prefill_and_decoding();
@@ -278,6 +302,7 @@ int main(void) {
     a_run_is_cancelled_from_another_thread_while_it_steps();
     a_second_run_is_refused_until_the_first_ends();
     not_a_number_ends_the_run_and_is_placed();
+    garbage_ends_in_tokens_or_in_a_clear_error();
     unlink(model);
     return check_result();
 }
