@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -50,18 +51,20 @@ class ScriptedEngine:
 
     script: gives the model's output of a page, or raises a UocrError. doubt: log-probability by token text.
     steps: a semaphore; every token takes one, so that a test decides how far reading goes.
+    hang_in: number of a page in which reading stands still after 20 tokens, until it is cancelled.
     """
 
     def __init__(self, script: Callable[[int], str] | str = PAGE, *, tokens_per_s: float = 200.0,
                  finish: FinishReason = FinishReason.EOS, vision_steps: int = 4,
                  doubt: dict[str, float] | None = None, steps: threading.Semaphore | None = None,
-                 max_new_tokens: int = 32_000) -> None:
+                 max_new_tokens: int = 32_000, hang_in: int | None = None) -> None:
         self.front_end: dict[str, Any] = {"name": "scripted", "default_preset": "base", "confidence_threshold": 0.5}
         self._script = script if callable(script) else lambda _: script
         self._rate, self._finish, self._vision = tokens_per_s, finish, vision_steps
         self._doubt = doubt or {}
         self._steps = steps
         self._limit = max_new_tokens
+        self._hang_in = hang_in
         self.info = MODEL
         self.closed = False
         self.read_pages: list[tuple[str, int]] = []
@@ -127,6 +130,8 @@ class ScriptedEngine:
                 while not self._steps.acquire(timeout=0.01):
                     if control.cancelled:
                         break
+            while count == 20 and page.index == self._hang_in and not control.cancelled:
+                time.sleep(0.01)
             if control.cancelled:
                 finish = FinishReason.CANCELLED
                 break

@@ -47,6 +47,10 @@ from leggio.window.ways_out import WaysOut
 from leggio.window.welcome import Welcome
 
 
+LAYERS = ("show_blocks", "show_views", "show_marks")
+"""Actions that show and hide what is drawn over the page; kept between starts."""
+
+
 class MainWindow(QMainWindow):
     """Everything a person sees. Made with what it needs; keeps nothing global."""
 
@@ -460,16 +464,15 @@ class MainWindow(QMainWindow):
         self.keeper.on = self.store.window.keep_history
         size = self.store.window.text_size or self.font().pointSizeF() * 1.15
         self.panel.view.set_font_size(float(size))
-        for name in ("show_blocks", "show_views", "show_marks"):
-            stored = self.store.place(name)
-            self.actions_[name].setChecked(
-                str(stored).lower() == "true" if stored is not None else name != "show_views"
-            )
+        stored = {name: self.store.place(name) for name in LAYERS}
+        for name, place in stored.items():
+            on = name != "show_views" if place is None else str(place).lower() == "true"
+            self.actions_[name].setChecked(on)
         self._show_layers()
 
     def _show_layers(self, _on: bool = False) -> None:
         shown = {
-            name: self.actions_[name].isChecked() for name in ("show_blocks", "show_views", "show_marks")
+            name: self.actions_[name].isChecked() for name in LAYERS
         }
         self.desk.canvas.show_layers(
             blocks=shown["show_blocks"], views=shown["show_views"], marks=shown["show_marks"]
