@@ -1,10 +1,11 @@
 /* Attention of every kind, and the rotary positions and cache it reads. */
 #include "ops_support.h"
 
-/* One query against keys: out = sum softmax(scale q.k + extra) v, bound from what rounding can do to each part.
- * key_error: relative rounding of stored keys (f16 cache), value_error likewise. */
-static void attend(const double *q, const double *k, const double *v, const double *extra, const double *extra_bound,
-                   size_t keys, size_t d, double key_error, double value_error, double *out, double *bound) {
+/* One query against keys: out = sum softmax(scale q.k + extra) v, bound from what rounding can do to each
+ * part. key_error: relative rounding of stored keys (f16 cache), value_error likewise. */
+static void attend(const double *q, const double *k, const double *v, const double *extra,
+                   const double *extra_bound, size_t keys, size_t d, double key_error, double value_error,
+                   double *out, double *bound) {
     double *score = zeroed(keys, 8), scale = 1 / sqrt((double)d), largest = -INFINITY, worst = 0, sum = 0;
     for (size_t t = 0; t < keys; t++) {
         double dot = 0, size = 0;
@@ -23,8 +24,8 @@ static void attend(const double *q, const double *k, const double *v, const doub
             size += score[t] / sum * fabs(v[t * d + i]);
         }
         out[i] = value;
-        /* exp(s +- e) changes every weight by at most e^(2e) - 1; differences from the maximum round at 2^-24 of up to
-         * 87; exp itself is good to 2 ulp. */
+        /* exp(s +- e) changes every weight by at most e^(2e) - 1; differences from the maximum round at 2^-24
+         * of up to 87; exp itself is good to 2 ulp. */
         bound[i] = size * (expm1(2 * worst) + value_error + 200 * EPS) + sum_bound(keys, size);
     }
     free(score);
@@ -40,12 +41,14 @@ static void one_full(ops *o, size_t tokens, size_t heads, size_t d, double ampli
     char name[96];
     snprintf(name, sizeof name, "attention_full %zu tokens %zux%zu", tokens, heads, d);
     size_t width = heads * d;
-    uocr_tensor qkv = tensor_random(o, tokens, 3 * width, 0, amplitude), y = tensor_new(o, UOCR_F32, tokens, width, 4);
+    uocr_tensor qkv = tensor_random(o, tokens, 3 * width, 0, amplitude),
+                y = tensor_new(o, UOCR_F32, tokens, width, 4);
     double *x = tensor_values(o, qkv), *want = zeroed(tokens * width, 8), *bound = zeroed(tokens * width, 8);
     uocr_buffer *space = workspace(o, o->backend->attention_workspace(o->backend, tokens, tokens, heads, d));
     expect_ok(o, name, o->backend->attention_full(o->backend, qkv, heads, y));
     for (size_t h = 0; h < heads && o->verify; h++) {
-        double *k = columns(x, tokens, 3 * width, width + h * d, d), *v = columns(x, tokens, 3 * width, 2 * width + h * d, d);
+        double *k = columns(x, tokens, 3 * width, width + h * d, d),
+               *v = columns(x, tokens, 3 * width, 2 * width + h * d, d);
         for (size_t r = 0; r < tokens; r++)
             attend(x + r * 3 * width + h * d, k, v, NULL, NULL, tokens, d, 0, 0, want + r * width + h * d,
                    bound + r * width + h * d);
@@ -61,12 +64,14 @@ static void one_grid(ops *o, size_t grid, size_t window, size_t heads, size_t d)
     char name[96];
     snprintf(name, sizeof name, "attention_grid %zu window %zu %zux%zu", grid, window, heads, d);
     size_t width = heads * d, tokens = grid * grid, offsets = 2 * window - 1, keys = window * window;
-    uocr_tensor qkv = tensor_random(o, tokens, 3 * width, 2, 1.5), y = tensor_new(o, UOCR_F32, tokens, width, 0);
+    uocr_tensor qkv = tensor_random(o, tokens, 3 * width, 2, 1.5),
+                y = tensor_new(o, UOCR_F32, tokens, width, 0);
     uocr_tensor rel_h = tensor_random(o, offsets, d, 0, 0.5), rel_w = tensor_random(o, offsets, d, 3, 0.5);
     weight bias = weight_random(o, UOCR_F16, 1, 1, 3 * width, 1);
     double *x = tensor_values(o, qkv), *th = tensor_values(o, rel_h), *tw = tensor_values(o, rel_w);
     double *want = zeroed(tokens * width, 8), *bound = zeroed(tokens * width, 8);
-    double *k = zeroed(keys * d, 8), *v = zeroed(keys * d, 8), *extra = zeroed(keys, 8), *extra_bound = zeroed(keys, 8);
+    double *k = zeroed(keys * d, 8), *v = zeroed(keys * d, 8), *extra = zeroed(keys, 8),
+           *extra_bound = zeroed(keys, 8);
     uocr_buffer *space = workspace(o, o->backend->attention_workspace(o->backend, tokens, keys, heads, d));
     expect_ok(o, name,
               o->backend->attention_grid(o->backend, qkv, &bias.view, rel_h, rel_w, grid, window, heads, y));
@@ -81,7 +86,8 @@ static void one_grid(ops *o, size_t grid, size_t window, size_t heads, size_t d)
                                            : bias.value;
                 memcpy(k + s * d, source + width + h * d, d * sizeof *k);
                 memcpy(v + s * d, source + 2 * width + h * d, d * sizeof *v);
-                const double *a = th + (row - top + window - 1 - i) * d, *b = tw + (col - left + window - 1 - j) * d;
+                const double *a = th + (row - top + window - 1 - i) * d,
+                             *b = tw + (col - left + window - 1 - j) * d;
                 double sum = 0, size = 0;
                 for (size_t c = 0; c < d; c++) {
                     sum += q[c] * a[c] + q[c] * b[c];
@@ -89,7 +95,8 @@ static void one_grid(ops *o, size_t grid, size_t window, size_t heads, size_t d)
                 }
                 extra[s] = sum, extra_bound[s] = sum_bound(d, size);
             }
-            attend(q, k, v, extra, extra_bound, keys, d, 0, 0, want + t * width + h * d, bound + t * width + h * d);
+            attend(q, k, v, extra, extra_bound, keys, d, 0, 0, want + t * width + h * d,
+                   bound + t * width + h * d);
         }
     expect(o, name, y, o->verify ? want : NULL, bound);
     o->backend->buffer_destroy(o->backend, space);
@@ -98,7 +105,7 @@ static void one_grid(ops *o, size_t grid, size_t window, size_t heads, size_t d)
     tensor_free(o, qkv), tensor_free(o, y), tensor_free(o, rel_h), tensor_free(o, rel_w);
 }
 
-/* -- cache ------------------------------------------------------------------------------------------------------- */
+/* -- cache --------------------------------------------------------------------------------- */
 
 static uocr_kv cache_new(ops *o, size_t heads, size_t slots, size_t d) {
     uocr_kv kv = {.heads = heads, .slots = slots, .head_dim = d};
@@ -119,8 +126,8 @@ static void cache_fill(ops *o, uocr_kv *kv, double amplitude) {
 
 static void one_cached(ops *o, size_t heads, size_t d, size_t slots, size_t first, size_t rows, bool decode) {
     char name[96];
-    snprintf(name, sizeof name, "attention_%s %zux%zu slots %zu first %zu rows %zu", decode ? "decode" : "prefill", heads, d,
-             slots, first, rows);
+    snprintf(name, sizeof name, "attention_%s %zux%zu slots %zu first %zu rows %zu",
+             decode ? "decode" : "prefill", heads, d, slots, first, rows);
     size_t width = heads * d;
     uocr_kv kv = cache_new(o, heads, slots, d);
     cache_fill(o, &kv, 1.5);
@@ -132,8 +139,8 @@ static void one_cached(ops *o, size_t heads, size_t d, size_t slots, size_t firs
     else expect_ok(o, name, o->backend->attention_prefill(o->backend, q, &kv, first, y));
     for (size_t r = 0; r < rows && o->verify; r++)
         for (size_t h = 0; h < heads; h++)
-            attend(qv + r * width + h * d, k + h * slots * d, v + h * slots * d, NULL, NULL, first + r + 1, d, 0, 0,
-                   want + r * width + h * d, bound + r * width + h * d);
+            attend(qv + r * width + h * d, k + h * slots * d, v + h * slots * d, NULL, NULL, first + r + 1, d,
+                   0, 0, want + r * width + h * d, bound + r * width + h * d);
     expect(o, name, y, o->verify ? want : NULL, bound);
     o->backend->buffer_destroy(o->backend, space);
     free(qv), free(k), free(v), free(want), free(bound);
@@ -162,15 +169,18 @@ void test_attention(ops *o) {
     one_cached(o, 1, 40, 5, 3, 1, true);
 }
 
-/* -- rotary positions -------------------------------------------------------------------------------------------- */
+/* -- rotary positions ---------------------------------------------------------------------- */
 
-static void one_rope(ops *o, size_t rows, size_t heads, size_t d, size_t position0, size_t slot0, size_t slots) {
+static void one_rope(ops *o, size_t rows, size_t heads, size_t d, size_t position0, size_t slot0,
+                     size_t slots) {
     char name[96];
-    snprintf(name, sizeof name, "rope_append %zu rows %zux%zu position %zu slot %zu", rows, heads, d, position0, slot0);
+    snprintf(name, sizeof name, "rope_append %zu rows %zux%zu position %zu slot %zu", rows, heads, d,
+             position0, slot0);
     size_t width = heads * d, half = d / 2;
     uocr_kv kv = cache_new(o, heads, slots, d);
     cache_fill(o, &kv, 1);
-    uocr_tensor q = tensor_random(o, rows, width, 0, 2), k = tensor_random(o, rows, width, 1, 2), v = tensor_random(o, rows, width, 0, 2);
+    uocr_tensor q = tensor_random(o, rows, width, 0, 2), k = tensor_random(o, rows, width, 1, 2),
+                v = tensor_random(o, rows, width, 0, 2);
     double *qv = tensor_values(o, q), *kv0 = tensor_values(o, k), *vv = tensor_values(o, v);
     double *want_q = zeroed(rows * width, 8), *bound_q = zeroed(rows * width, 8);
     double *want_k = tensor_values(o, kv.k), *want_v = tensor_values(o, kv.v);
@@ -188,18 +198,19 @@ static void one_rope(ops *o, size_t rows, size_t heads, size_t d, size_t positio
                 want_q[at] = qv[at] * c + qv[pair] * s;
                 bound_q[at] = (fabs(qv[at]) + fabs(qv[pair])) * turn;
                 want_k[slot] = kv0[at] * c + kv0[pair] * s;
-                bound_k[slot] = (fabs(kv0[at]) + fabs(kv0[pair])) * turn + (half_k ? 0x1p-11 * fabs(want_k[slot]) + 0x1p-25 : 0);
+                bound_k[slot] = (fabs(kv0[at]) + fabs(kv0[pair])) * turn +
+                                (half_k ? 0x1p-11 * fabs(want_k[slot]) + 0x1p-25 : 0);
                 want_v[slot] = half_v ? f16_value(f16_of(vv[at])) : vv[at];
             }
     expect_ok(o, name, o->backend->rope_append(o->backend, q, k, v, &kv, position0, slot0, 10000));
     expect(o, name, q, o->verify ? want_q : NULL, bound_q);
     expect(o, name, kv.k, o->verify ? want_k : NULL, bound_k); /* other slots: unchanged, bound 0 */
     expect(o, name, kv.v, o->verify ? want_v : NULL, bound_v);
-    free(qv), free(kv0), free(vv), free(want_q), free(bound_q), free(want_k), free(want_v), free(bound_k), free(bound_v);
+    free(qv), free(kv0), free(vv), free(want_q), free(bound_q), free(want_k), free(want_v), free(bound_k),
+        free(bound_v);
     tensor_free(o, q), tensor_free(o, k), tensor_free(o, v), tensor_free(o, kv.k), tensor_free(o, kv.v);
 }
 
-void test_rope(ops *);
 void test_rope(ops *o) {
     one_rope(o, 1, 10, 128, 405, 277, 405);
     one_rope(o, 40, 2, 64, 0, 0, 56);

@@ -23,28 +23,36 @@ const char *dtype_name(uocr_dtype dtype) {
     return dtype == UOCR_F32 ? "f32" : dtype == UOCR_F16 ? "f16" : dtype == UOCR_Q8 ? "q8" : "q4";
 }
 
+static double power_of_two(int exponent) { /* -1022..1023; much faster than ldexp */
+    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 double f16_value(uint16_t half) {
     int exponent = half >> 10 & 31, mantissa = half & 1023;
     double magnitude = exponent == 31  ? (mantissa ? NAN : INFINITY)
-                       : exponent == 0 ? ldexp(mantissa, -24)
-                                       : ldexp(1024 + mantissa, exponent - 25);
+                       : exponent == 0 ? mantissa * 0x1p-24
+                                       : (1024 + mantissa) * power_of_two(exponent - 25);
     return half & 0x8000 ? -magnitude : magnitude;
 }
 
 uint16_t f16_of(double value) { /* round half even; nearbyint uses the default rounding mode */
     uint16_t sign = signbit(value) ? 0x8000 : 0;
     double magnitude = fabs(value);
-    int exponent;
+    uint64_t bits;
     if (isnan(value)) return 0x7e00;
-    frexp(magnitude, &exponent);              /* magnitude = m * 2^exponent, m in [0.5, 1) */
-    int unit = exponent < -13 ? -24 : exponent - 11; /* of the last mantissa bit */
-    double steps = magnitude == 0 ? 0 : nearbyint(ldexp(magnitude, -unit));
-    if (ldexp(steps, unit) >= 65520) return sign | 0x7c00;
+    if (magnitude >= 65520) return sign | 0x7c00;
+    memcpy(&bits, &magnitude, sizeof bits);
+    int exponent = (int)(bits >> 52) - 1023;         /* magnitude is 1.xxx * 2^exponent */
+    int unit = exponent < -14 ? -24 : exponent - 10; /* of the last mantissa bit */
+    double steps = nearbyint(magnitude * power_of_two(-unit));
     if (unit == -24) return sign | (uint16_t)steps;
     return (uint16_t)(sign | (((unsigned)(unit + 24) << 10) + (unsigned)steps));
 }
 
-/* -- weights ----------------------------------------------------------------------------------------------------- */
+/* -- weights ------------------------------------------------------------------------------- */
 
 static void encode_group(weight *w, size_t at, const double *v) {
     size_t group = at / UOCR_GROUP;
@@ -74,7 +82,8 @@ static weight weight_encode(uocr_dtype dtype, size_t matrices, size_t rows, size
     w.scales = grouped ? zeroed(n / UOCR_GROUP, 2) : NULL;
     for (size_t i = 0; i < n; i += grouped ? UOCR_GROUP : 1) {
         if (grouped) encode_group(&w, i, values + i);
-        else if (dtype == UOCR_F32) ((float *)(void *)w.payload)[i] = (float)values[i], values[i] = (float)values[i];
+        else if (dtype == UOCR_F32)
+            ((float *)(void *)w.payload)[i] = (float)values[i], values[i] = (float)values[i];
         else {
             ((uint16_t *)(void *)w.payload)[i] = f16_of(values[i]);
             values[i] = f16_value(f16_of(values[i]));
@@ -105,7 +114,7 @@ void weight_free(weight *w) {
     *w = (weight){0};
 }
 
-/* -- tensors ----------------------------------------------------------------------------------------------------- */
+/* -- tensors ------------------------------------------------------------------------------- */
 
 static size_t element_bytes(uocr_dtype dtype) { return dtype == UOCR_U8 ? 1 : dtype == UOCR_F16 ? 2 : 4; }
 
@@ -163,12 +172,13 @@ uocr_tensor tensor_random(ops *o, size_t rows, size_t cols, size_t gap, double a
 }
 
 uocr_buffer *workspace(ops *o, size_t bytes) {
-    uocr_buffer *buffer = bytes ? o->backend->buffer_create(o->backend, UOCR_MEMORY_MOE_SCRATCH, bytes) : NULL;
+    uocr_buffer *buffer =
+        bytes ? o->backend->buffer_create(o->backend, UOCR_MEMORY_MOE_SCRATCH, bytes) : NULL;
     o->backend->bind_workspace(o->backend, buffer, bytes);
     return buffer;
 }
 
-/* -- expectations ------------------------------------------------------------------------------------------------ */
+/* -- expectations -------------------------------------------------------------------------- */
 
 static void digest(ops *o, const uint8_t *bytes, size_t n) { /* FNV-1a */
     uint64_t h = o->digest ? o->digest : UINT64_C(0xcbf29ce484222325);
@@ -177,8 +187,7 @@ static void digest(ops *o, const uint8_t *bytes, size_t n) { /* FNV-1a */
 }
 
 static void fail(ops *o, const char *what) {
-    if (o->failures++ < 20)
-        printf("FAIL %s/%s: %s", o->exact ? "exact" : "fast", o->backend->simd, what);
+    if (o->failures++ < 20) printf("FAIL %s/%s: %s", o->exact ? "exact" : "fast", o->backend->simd, what);
 }
 
 void expect(ops *o, const char *what, uocr_tensor got, const double *want, const double *bound) {
@@ -206,8 +215,8 @@ void expect(ops *o, const char *what, uocr_tensor got, const double *want, const
     }
     if (!(worst <= 1)) {
         fail(o, what);
-        printf(": element (%zu, %zu) is %.9g, should be %.9g +- %.3g\n", at / got.cols, at % got.cols, values[at],
-               want[at], bound[at]);
+        printf(": element (%zu, %zu) is %.9g, should be %.9g +- %.3g\n", at / got.cols, at % got.cols,
+               values[at], want[at], bound[at]);
     } else if (worst > o->worst) {
         o->worst = worst;
         snprintf(o->worst_name, sizeof o->worst_name, "%s", what);
@@ -229,7 +238,7 @@ void expect_ok(ops *o, const char *what, uocr_status status) {
     printf(": status %d\n", (int)status);
 }
 
-/* -- references -------------------------------------------------------------------------------------------------- */
+/* -- references ---------------------------------------------------------------------------- */
 
 double sum_bound(size_t n, double magnitude) {
     double chain = (n < 256 ? (double)n : 256) + (double)n / 256 + 8;
@@ -270,15 +279,18 @@ bool uses_int8(const ops *o, const weight *w, size_t rows) {
     return !o->exact && rows == 1 && (w->view.dtype == UOCR_Q8 || w->view.dtype == UOCR_Q4);
 }
 
-void product_bound(const ops *o, const double *x, const weight *w, size_t m, size_t rows, double *y, double *bound) {
+void product_bound(const ops *o, const double *x, const weight *w, size_t m, size_t rows, double *y,
+                   double *bound) {
     size_t n = rows * w->view.rows;
     double *magnitude = zeroed(n, sizeof *magnitude), *quantised = zeroed(n, sizeof *quantised);
     product(x, w, m, rows, y, magnitude);
     if (uses_int8(o, w, rows)) int8_error(x, w, m, rows, quantised);
     for (size_t i = 0; i < n; i++) {
-        /* Nibbles are stored plus 8 and corrected afterwards: the terms before the correction are up to 16 times larger. */
-        double size = uses_int8(o, w, rows) && w->view.dtype == UOCR_Q4 ? 16 * magnitude[i] + 16 * quantised[i]
-                                                                        : magnitude[i] + quantised[i];
+        /* Nibbles are stored plus 8 and corrected afterwards: the terms before the correction are up to 16
+         * times larger. */
+        double size = uses_int8(o, w, rows) && w->view.dtype == UOCR_Q4
+                          ? 16 * magnitude[i] + 16 * quantised[i]
+                          : magnitude[i] + quantised[i];
         bound[i] = quantised[i] + sum_bound(w->view.cols, size);
     }
     free(magnitude);

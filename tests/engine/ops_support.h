@@ -1,5 +1,6 @@
-/* Harness of test_ops: random data from fixed seeds, weights of every type with their exact values in float64,
- * comparison against a bound per element, and a digest of every output for thread-count independence. */
+/* Harness of test_ops: random data from fixed seeds, weights of every type with their exact values in
+ * float64, comparison against a bound per element, and a digest of every output for thread-count
+ * independence. */
 #ifndef TESTS_ENGINE_OPS_SUPPORT_H
 #define TESTS_ENGINE_OPS_SUPPORT_H
 
@@ -17,7 +18,8 @@
 
 typedef struct ops {
     uocr_backend *backend;
-    bool exact;
+    bool exact, portable;
+    bool few;        /* leave out the largest shapes: for emulated processors */
     bool verify;     /* false: only run and digest (other thread counts) */
     uint64_t digest; /* of every output so far, in order */
     uint64_t random;
@@ -41,7 +43,8 @@ const char *dtype_name(uocr_dtype);
 double f16_value(uint16_t);
 uint16_t f16_of(double);
 
-/* A tensor in its own buffer, rows `gap` elements longer than cols; the gap holds a pattern that must survive. */
+/* A tensor in its own buffer, rows `gap` elements longer than cols; the gap holds a pattern that must
+ * survive. */
 uocr_tensor tensor_new(ops *, uocr_dtype, size_t rows, size_t cols, size_t gap);
 uocr_tensor tensor_random(ops *, size_t rows, size_t cols, size_t gap, double amplitude);
 void tensor_free(ops *, uocr_tensor);
@@ -57,9 +60,9 @@ void expect(ops *, const char *what, uocr_tensor got, const double *want, const 
 void expect_true(ops *, const char *what, bool);
 void expect_ok(ops *, const char *what, uocr_status);
 
-/* Error bound of an f32 sum of n products whose magnitudes add up to `magnitude`: chains are at most 256 + n / 256 long
- * in any order the kernels use. Rounding errors of a chain of length c add up like a random walk, c^(1/2) EPS, times 8
- * for certainty. */
+/* Error bound of an f32 sum of n products whose magnitudes add up to `magnitude`: chains are at most 256 + n
+ * / 256 long in any order the kernels use. Rounding errors of a chain of length c add up like a random walk,
+ * c^(1/2) EPS, times 8 for certainty. */
 double sum_bound(size_t n, double magnitude);
 /* y[r, o] = x[r] . w[o] and its magnitude sum |x| |w|; matrix m. */
 void product(const double *x, const weight *w, size_t m, size_t rows, double *y, double *magnitude);
@@ -68,7 +71,8 @@ void int8_error(const double *x, const weight *w, size_t m, size_t rows, double 
 /* Whether the back end uses integer activations for this product. */
 bool uses_int8(const ops *, const weight *w, size_t rows);
 /* value, magnitude -> bound of a linear product of this back end. */
-void product_bound(const ops *, const double *x, const weight *w, size_t m, size_t rows, double *y, double *bound);
+void product_bound(const ops *, const double *x, const weight *w, size_t m, size_t rows, double *y,
+                   double *bound);
 
 void *zeroed(size_t count, size_t size);
 
@@ -79,5 +83,7 @@ void test_vision(ops *);
 void test_rows(ops *);
 void test_decoder(ops *);
 void test_bad_numbers(ops *);
+void test_rope(ops *);
+void test_kernels(ops *);
 
 #endif

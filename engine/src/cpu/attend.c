@@ -1,18 +1,22 @@
-/* Scores, softmax and weighted sum in blocks of 256 keys, with a running maximum and sum per query (online softmax).
+/* Scores, softmax and weighted sum in blocks of 256 keys, with a running maximum and sum per query (online
+ * softmax).
  *
- * Key blocks start at multiples of 256 whatever the tile, so a query's result depends neither on threads nor on which
- * queries share its tile. Nothing is masked with infinities: a causal row takes part with as many keys as it sees. */
+ * Key blocks start at multiples of 256 whatever the tile, so a query's result depends neither on threads nor
+ * on which queries share its tile. Nothing is masked with infinities: a causal row takes part with as many
+ * keys as it sees. */
 #include "attend.h"
 
 #include <math.h>
 
 static size_t floats_of(size_t head_dim, size_t side) {
     size_t width = cpu_round_up(head_dim, CPU_PANEL);
-    return 2 * CPU_ATTEND_QUERIES * width + CPU_ATTEND_QUERIES * CPU_ATTEND_KEYS + 2 * CPU_ATTEND_KEYS * width +
-           2 * CPU_ATTEND_QUERIES * side;
+    return 2 * CPU_ATTEND_QUERIES * width + CPU_ATTEND_QUERIES * CPU_ATTEND_KEYS +
+           2 * CPU_ATTEND_KEYS * width + 2 * CPU_ATTEND_QUERIES * side;
 }
 
-size_t cpu_attend_scratch_bytes(size_t head_dim, size_t side) { return floats_of(head_dim, side) * sizeof(float); }
+size_t cpu_attend_scratch_bytes(size_t head_dim, size_t side) {
+    return floats_of(head_dim, side) * sizeof(float);
+}
 
 cpu_attend_scratch cpu_attend_scratch_at(uint8_t *scratch, size_t head_dim, size_t side) {
     cpu_attend_scratch s = {.width = cpu_round_up(head_dim, CPU_PANEL)};
@@ -27,8 +31,8 @@ cpu_attend_scratch cpu_attend_scratch_at(uint8_t *scratch, size_t head_dim, size
 }
 
 /* Scales the raw products of one query, adds the relative-position terms; returns the largest. */
-static float finish_scores(const cpu_kernels *kernels, const cpu_attend *a, const cpu_attend_scratch *s, size_t query,
-                           size_t key0, size_t n) {
+static float finish_scores(const cpu_kernels *kernels, const cpu_attend *a, const cpu_attend_scratch *s,
+                           size_t query, size_t key0, size_t n) {
     float *row = s->scores + query * CPU_ATTEND_KEYS;
     if (!s->bias_h) return kernels->scores(row, n, a->scale, 0, NULL);
     const float *bias_h = s->bias_h + query * a->side, *bias_w = s->bias_w + query * a->side;
@@ -47,7 +51,8 @@ void cpu_attend_block(const cpu_kernels *kernels, const cpu_attend *a, cpu_atten
     size_t width = s->width, keys = a->causal ? cpu_min(a->keys, a->first + a->queries) : a->keys;
     for (size_t r = 0; r < a->queries; r++) largest[r] = -INFINITY, sum[r] = 0;
     memset(s->out, 0, a->queries * width * sizeof(float));
-    if (width > a->head_dim) memset(s->rows, 0, CPU_ATTEND_KEYS * width * sizeof(float)); /* columns past it stay 0 */
+    if (width > a->head_dim)
+        memset(s->rows, 0, CPU_ATTEND_KEYS * width * sizeof(float)); /* columns past it stay 0 */
     for (size_t k0 = 0; k0 < keys; k0 += CPU_ATTEND_KEYS) {
         size_t n = cpu_min(CPU_ATTEND_KEYS, keys - k0);
         a->fetch(a->context, false, k0, n, s->rows, width);
@@ -55,8 +60,9 @@ void cpu_attend_block(const cpu_kernels *kernels, const cpu_attend *a, cpu_atten
             cpu_weight_rows rows = {(const uint8_t *)(s->rows + c * width), width * sizeof(float), NULL, 0};
             kernels->pack[UOCR_F32](&rows, cpu_min(CPU_PANEL, n - c), 0, a->head_dim, s->panel);
             for (size_t r = 0; r < a->queries; r += CPU_MICRO_ROWS)
-                kernels->micro(cpu_min(CPU_MICRO_ROWS, a->queries - r), a->head_dim, s->q + r * width, width, s->panel,
-                               CPU_PANEL, s->scores + r * CPU_ATTEND_KEYS + c, CPU_ATTEND_KEYS, false);
+                kernels->micro(cpu_min(CPU_MICRO_ROWS, a->queries - r), a->head_dim, s->q + r * width, width,
+                               s->panel, CPU_PANEL, s->scores + r * CPU_ATTEND_KEYS + c, CPU_ATTEND_KEYS,
+                               false);
         }
         for (size_t r = 0; r < a->queries; r++) {
             float *row = s->scores + r * CPU_ATTEND_KEYS;
@@ -78,8 +84,8 @@ void cpu_attend_block(const cpu_kernels *kernels, const cpu_attend *a, cpu_atten
         a->fetch(a->context, true, k0, n, s->rows, width);
         for (size_t r = 0; r < a->queries; r += CPU_MICRO_ROWS)
             for (size_t c = 0; c < width; c += CPU_PANEL)
-                kernels->micro(cpu_min(CPU_MICRO_ROWS, a->queries - r), n, s->scores + r * CPU_ATTEND_KEYS, CPU_ATTEND_KEYS,
-                               s->rows + c, width, s->out + r * width + c, width, true);
+                kernels->micro(cpu_min(CPU_MICRO_ROWS, a->queries - r), n, s->scores + r * CPU_ATTEND_KEYS,
+                               CPU_ATTEND_KEYS, s->rows + c, width, s->out + r * width + c, width, true);
     }
     for (size_t r = 0; r < a->queries; r++) kernels->scale(s->out + r * width, width, 1.0f / sum[r]);
 }

@@ -10,16 +10,17 @@ enum {
 };
 
 /* Copies keys [key, key + count) (or values) of one head as f32 rows of `stride` floats. */
-typedef void (*cpu_fetch_fn)(const void *context, bool value, size_t key, size_t count, float *out, size_t stride);
+typedef void (*cpu_fetch_fn)(const void *context, bool value, size_t key, size_t count, float *out,
+                             size_t stride);
 
 /* Pieces of a thread's scratch. `width` is head_dim rounded up to whole panels. */
 typedef struct cpu_attend_scratch {
     size_t width;
-    float *q;      /* [96, width] queries, filled by the caller */
-    float *out;    /* [96, width] results */
-    float *scores; /* [96, 256] */
-    float *panel;  /* 256 keys, packed */
-    float *rows;   /* [256, width] keys, then values */
+    float *q;               /* [96, width] queries, filled by the caller */
+    float *out;             /* [96, width] results */
+    float *scores;          /* [96, 256] */
+    float *panel;           /* 256 keys, packed */
+    float *rows;            /* [256, width] keys, then values */
     float *bias_h, *bias_w; /* [96, side] for attention_grid, NULL without */
 } cpu_attend_scratch;
 

@@ -1,9 +1,12 @@
-/* Attention over whole sequences: CLIP (full), the prompt (causal, over the cache), one token (over the cache). */
+/* Attention over whole sequences: CLIP (full), the prompt (causal, over the cache), one token (over the
+ * cache). */
 #include <math.h>
 
 #include "attend.h"
 
-enum { DECODE_KEYS = 512 }; /* keys per tile of attention_decode; fixed, so that sums do not depend on threads */
+enum {
+    DECODE_KEYS = 512
+}; /* keys per tile of attention_decode; fixed, so that sums do not depend on threads */
 
 /* K and V of one head as rows with a stride, f32 or f16. */
 typedef struct head_rows {
@@ -21,7 +24,9 @@ static void fetch_rows(const void *context, bool value, size_t key, size_t count
     for (size_t i = 0; i < count; i++) {
         if (type == UOCR_F32)
             memcpy(out + i * stride, base + (key + i) * step * sizeof(float), h->head_dim * sizeof(float));
-        else h->kernels->to_f32((const uint16_t *)(const void *)base + (key + i) * step, h->head_dim, out + i * stride);
+        else
+            h->kernels->to_f32((const uint16_t *)(const void *)base + (key + i) * step, h->head_dim,
+                               out + i * stride);
     }
 }
 
@@ -31,8 +36,14 @@ static const uint8_t *element_at(uocr_tensor t, size_t row, size_t column) {
 }
 
 static head_rows cache_head(const cpu_kernels *kernels, const uocr_kv *kv, size_t head) {
-    return (head_rows){kernels, element_at(kv->k, head * kv->slots, 0), element_at(kv->v, head * kv->slots, 0),
-                       kv->k.dtype, kv->v.dtype, kv->k.stride, kv->v.stride, kv->head_dim};
+    return (head_rows){kernels,
+                       element_at(kv->k, head * kv->slots, 0),
+                       element_at(kv->v, head * kv->slots, 0),
+                       kv->k.dtype,
+                       kv->v.dtype,
+                       kv->k.stride,
+                       kv->v.stride,
+                       kv->head_dim};
 }
 
 typedef struct sequence_job {
@@ -51,14 +62,28 @@ static void sequence_tile(void *argument, size_t tile, uint32_t worker) {
     head_rows source;
     if (job->kv) source = cache_head(kernels, job->kv, head);
     else
-        source = (head_rows){kernels, element_at(job->q, 0, width + head * d), element_at(job->q, 0, 2 * width + head * d),
-                             UOCR_F32, UOCR_F32, job->q.stride, job->q.stride, d};
-    for (size_t r = 0; r < rows; r++) memcpy(s.q + r * s.width, element_at(job->q, row0 + r, head * d), d * sizeof(float));
-    cpu_attend attend = {.queries = rows, .keys = job->keys, .head_dim = d, .scale = (float)(1.0 / sqrt((double)d)),
-                         .causal = job->kv != NULL, .first = job->first + row0, .fetch = fetch_rows, .context = &source};
+        source = (head_rows){kernels,
+                             element_at(job->q, 0, width + head * d),
+                             element_at(job->q, 0, 2 * width + head * d),
+                             UOCR_F32,
+                             UOCR_F32,
+                             job->q.stride,
+                             job->q.stride,
+                             d};
+    for (size_t r = 0; r < rows; r++)
+        memcpy(s.q + r * s.width, element_at(job->q, row0 + r, head * d), d * sizeof(float));
+    cpu_attend attend = {.queries = rows,
+                         .keys = job->keys,
+                         .head_dim = d,
+                         .scale = (float)(1.0 / sqrt((double)d)),
+                         .causal = job->kv != NULL,
+                         .first = job->first + row0,
+                         .fetch = fetch_rows,
+                         .context = &source};
     cpu_attend_block(kernels, &attend, &s);
     for (size_t r = 0; r < rows; r++)
-        memcpy(cpu_f32(job->y) + (row0 + r) * job->y.stride + head * d, s.out + r * s.width, d * sizeof(float));
+        memcpy(cpu_f32(job->y) + (row0 + r) * job->y.stride + head * d, s.out + r * s.width,
+               d * sizeof(float));
 }
 
 static uocr_status run_sequence(cpu_backend *b, const char *name, sequence_job *job, uint64_t bytes) {
@@ -84,33 +109,42 @@ static uint64_t cache_traffic(const uocr_kv *kv, size_t slots) {
     return (uint64_t)kv->heads * slots * kv->head_dim * element;
 }
 
-static uocr_status attention_prefill(uocr_backend *backend, uocr_tensor q, const uocr_kv *kv, size_t first, uocr_tensor y) {
-    sequence_job job = {.q = q, .y = y, .kv = kv, .heads = kv->heads, .head_dim = kv->head_dim, .keys = first + q.rows,
+static uocr_status attention_prefill(uocr_backend *backend, uocr_tensor q, const uocr_kv *kv, size_t first,
+                                     uocr_tensor y) {
+    sequence_job job = {.q = q,
+                        .y = y,
+                        .kv = kv,
+                        .heads = kv->heads,
+                        .head_dim = kv->head_dim,
+                        .keys = first + q.rows,
                         .first = first};
     assert(first + q.rows <= kv->slots && q.cols == kv->heads * kv->head_dim);
     return run_sequence(cpu_of(backend), "attention_prefill", &job, cache_traffic(kv, first + q.rows));
 }
 
-/* -- one query --------------------------------------------------------------------------------------------------------------- */
+/* -- one query ----------------------------------------------------------------------------- */
 
 typedef struct decode_job {
     const cpu_backend *backend;
     const uocr_kv *kv;
     const float *q;
-    float *partial; /* [heads, blocks, head_dim + 2]: weighted values, their largest score, sum of exponentials */
+    float *partial; /* [heads, blocks, head_dim + 2]: weighted values, their largest score, sum of
+                       exponentials */
     size_t used, blocks;
 } decode_job;
 
 static void decode_tile(void *argument, size_t tile, uint32_t worker) {
     const decode_job *job = argument;
     const cpu_kernels *kernels = job->backend->kernels;
-    size_t head = tile / job->blocks, key0 = tile % job->blocks * DECODE_KEYS, n = cpu_min(DECODE_KEYS, job->used - key0);
+    size_t head = tile / job->blocks, key0 = tile % job->blocks * DECODE_KEYS,
+           n = cpu_min(DECODE_KEYS, job->used - key0);
     size_t d = job->kv->head_dim;
     const uocr_kv *kv = job->kv;
     float *out = job->partial + tile * (d + 2), score[DECODE_KEYS];
     size_t row = head * kv->slots + key0;
     (void)worker;
-    cpu_weight_rows k = {element_at(kv->k, row, 0), kv->k.stride * (kv->k.dtype == UOCR_F32 ? 4 : 2), NULL, 0};
+    cpu_weight_rows k = {element_at(kv->k, row, 0), kv->k.stride * (kv->k.dtype == UOCR_F32 ? 4 : 2), NULL,
+                         0};
     kernels->gemv[kv->k.dtype](&k, n, d, job->q + head * d, score);
     out[d] = kernels->scores(score, n, (float)(1.0 / sqrt((double)d)), 0, NULL);
     out[d + 1] = kernels->exponentials(score, n, out[d]);
@@ -120,13 +154,16 @@ static void decode_tile(void *argument, size_t tile, uint32_t worker) {
     else kernels->mix_f16(v, kv->v.stride, n, d, score, out);
 }
 
-static size_t attention_workspace(const uocr_backend *b, size_t queries, size_t keys, size_t heads, size_t head_dim) {
+static size_t attention_workspace(const uocr_backend *b, size_t queries, size_t keys, size_t heads,
+                                  size_t head_dim) {
     (void)b;
-    (void)queries; /* only attention_decode needs it; the same for all, so that one answer serves every call */
+    (void)
+        queries; /* only attention_decode needs it; the same for all, so that one answer serves every call */
     return cpu_piece(heads * cpu_divide_up(keys, DECODE_KEYS) * (head_dim + 2) * sizeof(float));
 }
 
-static uocr_status attention_decode(uocr_backend *backend, uocr_tensor q, const uocr_kv *kv, size_t used, uocr_tensor y) {
+static uocr_status attention_decode(uocr_backend *backend, uocr_tensor q, const uocr_kv *kv, size_t used,
+                                    uocr_tensor y) {
     cpu_backend *b = cpu_of(backend);
     double begun = cpu_begin(b);
     size_t d = kv->head_dim, blocks = cpu_divide_up(used, DECODE_KEYS);

@@ -53,8 +53,8 @@ CPU_INLINE __m256 avx2_load_i8(const int8_t *q) {
 CPU_INLINE __m256i avx2_load_bytes(const void *bytes) { return _mm256_loadu_si256((const __m256i *)bytes); }
 
 /* kernels_avx2.c */
-void avx2_micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y, size_t ldy,
-                bool add);
+void avx2_micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y,
+                size_t ldy, bool add);
 void avx2_pack_f32(const cpu_weight_rows *, size_t count, size_t k0, size_t k, float *panel);
 void avx2_pack_f16(const cpu_weight_rows *, size_t count, size_t k0, size_t k, float *panel);
 void avx2_pack_q8(const cpu_weight_rows *, size_t count, size_t k0, size_t k, float *panel);

@@ -1,4 +1,5 @@
-/* The CPU back end: buffers are heap memory, operators run on the thread pool and are done when they return. */
+/* The CPU back end: buffers are heap memory, operators run on the thread pool and are done when they return.
+ */
 #include "cpu.h"
 
 #include "../pixels.h"
@@ -32,14 +33,16 @@ static void buffer_destroy(uocr_backend *backend, uocr_buffer *buffer) {
     *buffer = (uocr_buffer){0};
 }
 
-static uocr_status write_buffer(uocr_backend *backend, uocr_buffer *buffer, size_t offset, const void *source, size_t bytes) {
+static uocr_status write_buffer(uocr_backend *backend, uocr_buffer *buffer, size_t offset, const void *source,
+                                size_t bytes) {
     (void)backend;
     assert(offset <= buffer->bytes && bytes <= buffer->bytes - offset);
     if (bytes) memcpy(buffer->data + offset, source, bytes);
     return UOCR_OK;
 }
 
-static uocr_status read_buffer(uocr_backend *backend, uocr_buffer *buffer, size_t offset, void *target, size_t bytes) {
+static uocr_status read_buffer(uocr_backend *backend, uocr_buffer *buffer, size_t offset, void *target,
+                               size_t bytes) {
     (void)backend;
     assert(offset <= buffer->bytes && bytes <= buffer->bytes - offset);
     if (bytes) memcpy(target, buffer->data + offset, bytes);
@@ -58,7 +61,9 @@ static void bind_workspace(uocr_backend *backend, uocr_buffer *buffer, size_t by
     b->workspace_bytes = buffer ? bytes : 0;
 }
 
-static void watch_cancel(uocr_backend *backend, const atomic_bool *flag) { uocr_pool_watch(cpu_of(backend)->pool, flag); }
+static void watch_cancel(uocr_backend *backend, const atomic_bool *flag) {
+    uocr_pool_watch(cpu_of(backend)->pool, flag);
+}
 
 /* FAST keeps K in f16; V stays f32, because rounded values are what garbles long tables of digits. */
 static uocr_dtype kv_dtype(const uocr_backend *backend, bool value) {
@@ -66,7 +71,8 @@ static uocr_dtype kv_dtype(const uocr_backend *backend, bool value) {
 }
 
 static size_t scratch_needed(const uocr_config *config) {
-    size_t gemm = cpu_gemm_scratch() + 2 * CPU_GEMM_ROWS * CPU_GEMM_COLS * sizeof(float); /* swiglu: the block of `up` */
+    size_t gemm = cpu_gemm_scratch() +
+                  2 * CPU_GEMM_ROWS * CPU_GEMM_COLS * sizeof(float); /* swiglu: the block of `up` */
     size_t attention = cpu_attention_scratch(config);
     /* Rows held whole: norm weights and biases, sums of experts, adapter ranks, rotary tables. */
     size_t widest = config->hidden;
@@ -77,11 +83,14 @@ static size_t scratch_needed(const uocr_config *config) {
     return cpu_round_up(row > bytes ? row : bytes, 4096);
 }
 
-uocr_status uocr_backend_cpu_create(const uocr_config *config, uint32_t threads, uint32_t precision, uint32_t simd,
-                                    uocr_memory *memory, uocr_profile *profile, uocr_backend **out, uocr_error *error) {
+uocr_status uocr_backend_cpu_create(const uocr_config *config, uint32_t threads, uint32_t precision,
+                                    uint32_t simd, uocr_memory *memory, uocr_profile *profile,
+                                    uocr_backend **out, uocr_error *error) {
     *out = NULL;
     cpu_backend *b = uocr_memory_alloc(memory, UOCR_MEMORY_TRANSIENT, sizeof *b);
-    if (!b) return uocr_fail(error, UOCR_OUT_OF_MEMORY, sizeof *b, 0, "no memory for the CPU back end (%zu bytes)", sizeof *b);
+    if (!b)
+        return uocr_fail(error, UOCR_OUT_OF_MEMORY, sizeof *b, 0,
+                         "no memory for the CPU back end (%zu bytes)", sizeof *b);
     b->memory = memory;
     b->kernels = cpu_kernels_select(simd);
     b->exact = precision == UOCR_PRECISION_EXACT;
@@ -122,7 +131,8 @@ uocr_status uocr_backend_cpu_create(const uocr_config *config, uint32_t threads,
         size_t bytes = b->scratch_bytes;
         destroy(base);
         return uocr_fail(error, UOCR_OUT_OF_MEMORY, bytes, 0,
-                         "no memory for the scratch of %u threads (%zu bytes): ask for fewer threads", threads, bytes);
+                         "no memory for the scratch of %u threads (%zu bytes): ask for fewer threads",
+                         threads, bytes);
     }
     *out = base;
     return UOCR_OK;

@@ -35,7 +35,9 @@ typedef struct cpu_backend {
 } cpu_backend;
 
 static inline cpu_backend *cpu_of(uocr_backend *b) { return (cpu_backend *)(void *)b; }
-static inline uint8_t *cpu_scratch(const cpu_backend *b, uint32_t worker) { return b->scratch + worker * b->scratch_stride; }
+static inline uint8_t *cpu_scratch(const cpu_backend *b, uint32_t worker) {
+    return b->scratch + worker * b->scratch_stride;
+}
 static inline size_t cpu_min(size_t a, size_t b) { return a < b ? a : b; }
 static inline size_t cpu_round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 static inline size_t cpu_divide_up(size_t n, size_t by) { return (n + by - 1) / by; }
@@ -44,7 +46,10 @@ static inline int32_t *cpu_i32(uocr_tensor t) { return (int32_t *)(void *)(t.buf
 
 /* Bytes of `elements` weights of a type, without scales. */
 static inline size_t cpu_weight_bytes(uocr_dtype dtype, size_t elements) {
-    return dtype == UOCR_F32 ? 4 * elements : dtype == UOCR_F16 ? 2 * elements : dtype == UOCR_Q8 ? elements : elements / 2;
+    return dtype == UOCR_F32   ? 4 * elements
+           : dtype == UOCR_F16 ? 2 * elements
+           : dtype == UOCR_Q8  ? elements
+                               : elements / 2;
 }
 static inline bool cpu_has_scales(uocr_dtype dtype) { return dtype == UOCR_Q8 || dtype == UOCR_Q4; }
 /* Bytes read to go through a whole weight, for the profile. */
@@ -64,15 +69,16 @@ static inline cpu_weight_rows cpu_rows_of(const uocr_weight *w, size_t matrix, s
 /* Elements [first, first + count) of row `row` as f32. Small tables and single rows only: plain C. */
 void cpu_weight_read(const uocr_weight *, size_t row, size_t first, size_t count, float *out);
 
-/* -- time, for the profile (nothing when it is off) -------------------------------------------------------------------- */
+/* -- time, for the profile (nothing when it is off) ---------------------------------------- */
 static inline double cpu_begin(const cpu_backend *b) {
     return b->base.profile && b->base.profile->enabled ? uocr_now() : 0;
 }
 static inline void cpu_end(cpu_backend *b, const char *name, double begun, uint64_t bytes, double flops) {
-    if (b->base.profile && b->base.profile->enabled) uocr_profile_add(b->base.profile, name, uocr_now() - begun, bytes, flops);
+    if (b->base.profile && b->base.profile->enabled)
+        uocr_profile_add(b->base.profile, name, uocr_now() - begun, bytes, flops);
 }
 
-/* -- workspace ----------------------------------------------------------------------------------------------------------- */
+/* -- workspace ----------------------------------------------------------------------------- */
 /* Takes aligned pieces off the bound workspace; the *_workspace functions add up the same pieces. */
 typedef struct cpu_arena {
     uint8_t *at, *end;
@@ -99,14 +105,15 @@ static inline cpu_quantized cpu_take_quantized(cpu_arena *a, size_t rows, size_t
     return out;
 }
 static inline cpu_quantized cpu_quantized_row(cpu_quantized x, size_t row, size_t in) {
-    return (cpu_quantized){x.q + row * in, x.scale + row * (in / UOCR_GROUP), x.offset + row * (in / UOCR_GROUP)};
+    return (cpu_quantized){x.q + row * in, x.scale + row * (in / UOCR_GROUP),
+                           x.offset + row * (in / UOCR_GROUP)};
 }
 
-/* -- matrix product (gemm.c) ---------------------------------------------------------------------------------------------- */
+/* -- matrix product (gemm.c) --------------------------------------------------------------- */
 enum {
-    CPU_GEMM_K = 256,     /* inputs per packed panel: the order of sums depends on it and on nothing else */
-    CPU_GEMM_COLS = 64,   /* output columns per tile: 64 x 256 f32 of packed weights stay in a 256 KB L2 */
-    CPU_GEMM_ROWS = 96,   /* rows of x that stay in L2 while panels pass */
+    CPU_GEMM_K = 256,   /* inputs per packed panel: the order of sums depends on it and on nothing else */
+    CPU_GEMM_COLS = 64, /* output columns per tile: 64 x 256 f32 of packed weights stay in a 256 KB L2 */
+    CPU_GEMM_ROWS = 96, /* rows of x that stay in L2 while panels pass */
 };
 
 /* out[i * k + j] = input element k0 + j of row row0 + i: patches, gathered rows. */
@@ -119,7 +126,7 @@ typedef struct cpu_gemm {
     cpu_gather_fn gather;
     const void *context;
     const uocr_weight *weight;
-    size_t matrix; /* of a stack */
+    size_t matrix;           /* of a stack */
     const uocr_weight *bias; /* NULL for none */
     uocr_activation activation;
     bool accumulate;
@@ -136,15 +143,18 @@ size_t cpu_gemm_tile_rows(size_t k); /* rows of y per tile, so that a tile stays
 /* The whole product over the pool. */
 uocr_status cpu_gemm_run(cpu_backend *, const cpu_gemm *, size_t rows);
 
-/* -- products of one row (linear.c) ---------------------------------------------------------------------------------------- */
-/* y[i] = row row0 + i of a matrix times x; xq is used instead where it is given and the weights are q8 or q4. */
-void cpu_gemv_block(const cpu_kernels *, const uocr_weight *, size_t matrix, size_t row0, size_t rows, const float *x,
-                    const cpu_quantized *xq, float *y);
+/* -- products of one row (linear.c) -------------------------------------------------------- */
+/* y[i] = row row0 + i of a matrix times x; xq is used instead where it is given and the weights are q8 or q4.
+ */
+void cpu_gemv_block(const cpu_kernels *, const uocr_weight *, size_t matrix, size_t row0, size_t rows,
+                    const float *x, const cpu_quantized *xq, float *y);
 size_t cpu_gemv_tile(const cpu_backend *, size_t rows); /* weight rows per tile, at most CPU_GEMV_ROWS */
 enum { CPU_GEMV_ROWS = 128 };
-static inline bool cpu_uses_int8(const cpu_backend *b, uocr_dtype dtype) { return !b->exact && cpu_has_scales(dtype); }
+static inline bool cpu_uses_int8(const cpu_backend *b, uocr_dtype dtype) {
+    return !b->exact && cpu_has_scales(dtype);
+}
 
-/* -- operators, by file ----------------------------------------------------------------------------------------------------- */
+/* -- operators, by file -------------------------------------------------------------------- */
 void cpu_install_linear(uocr_backend *);
 void cpu_install_rows(uocr_backend *);
 void cpu_install_attention(uocr_backend *);

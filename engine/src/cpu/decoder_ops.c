@@ -3,7 +3,7 @@
 
 #include "cpu.h"
 
-/* -- rope ---------------------------------------------------------------------------------------------------------------------- */
+/* -- rope ---------------------------------------------------------------------------------- */
 
 enum { ROPE_ROWS = 16 };
 
@@ -25,7 +25,8 @@ static void rope_tile(void *argument, size_t tile, uint32_t worker) {
     const rope_job *job = argument;
     const uocr_kv *kv = job->kv;
     size_t d = kv->head_dim, half = d / 2, end = cpu_min((tile + 1) * ROPE_ROWS, job->q.rows);
-    float *cosine = (float *)(void *)cpu_scratch(job->backend, worker), *sine = cosine + half, *frequency = sine + half;
+    float *cosine = (float *)(void *)cpu_scratch(job->backend, worker), *sine = cosine + half,
+          *frequency = sine + half;
     /* As the model was trained: frequencies and angles are f32 numbers. */
     for (size_t i = 0; i < half; i++)
         frequency[i] = 1.0f / (float)pow((double)job->theta, (double)((float)(2 * i) / (float)d));
@@ -36,7 +37,8 @@ static void rope_tile(void *argument, size_t tile, uint32_t worker) {
             sine[i] = (float)sin((double)angle);
         }
         for (size_t h = 0; h < kv->heads; h++) {
-            float *q = cpu_f32(job->q) + r * job->q.stride + h * d, *k = cpu_f32(job->k) + r * job->k.stride + h * d;
+            float *q = cpu_f32(job->q) + r * job->q.stride + h * d,
+                  *k = cpu_f32(job->k) + r * job->k.stride + h * d;
             for (size_t i = 0; i < half; i++) {
                 float a = q[i], b = q[i + half], c = k[i], e = k[i + half];
                 q[i] = a * cosine[i] - b * sine[i];
@@ -51,8 +53,8 @@ static void rope_tile(void *argument, size_t tile, uint32_t worker) {
     }
 }
 
-static uocr_status rope_append(uocr_backend *backend, uocr_tensor q, uocr_tensor k, uocr_tensor v, const uocr_kv *kv,
-                               size_t position0, size_t slot0, float theta) {
+static uocr_status rope_append(uocr_backend *backend, uocr_tensor q, uocr_tensor k, uocr_tensor v,
+                               const uocr_kv *kv, size_t position0, size_t slot0, float theta) {
     cpu_backend *b = cpu_of(backend);
     double begun = cpu_begin(b);
     rope_job job = {b, q, k, v, kv, position0, slot0, theta};
@@ -62,7 +64,7 @@ static uocr_status rope_append(uocr_backend *backend, uocr_tensor q, uocr_tensor
     return status;
 }
 
-/* -- route --------------------------------------------------------------------------------------------------------------------- */
+/* -- route --------------------------------------------------------------------------------- */
 
 typedef struct route_job {
     uocr_tensor probs, ids, weights;
@@ -73,7 +75,8 @@ typedef struct route_job {
 
 static void route_row(const route_job *job, size_t r) {
     size_t experts = job->probs.cols;
-    float *p = cpu_f32(job->probs) + r * job->probs.stride, *weights = cpu_f32(job->weights) + r * job->weights.stride;
+    float *p = cpu_f32(job->probs) + r * job->probs.stride,
+          *weights = cpu_f32(job->weights) + r * job->weights.stride;
     int32_t *ids = cpu_i32(job->ids) + r * job->ids.stride;
     float largest = p[0], sum = 0;
     for (size_t i = 1; i < experts; i++) largest = p[i] > largest ? p[i] : largest;
@@ -99,8 +102,9 @@ static void route_tile(void *argument, size_t row, uint32_t worker) {
     route_row(argument, row);
 }
 
-static uocr_status route(uocr_backend *backend, uocr_tensor x, const uocr_weight *w, size_t top_k, bool normalise, float scale,
-                         uocr_tensor probs, uocr_tensor ids, uocr_tensor weights) {
+static uocr_status route(uocr_backend *backend, uocr_tensor x, const uocr_weight *w, size_t top_k,
+                         bool normalise, float scale, uocr_tensor probs, uocr_tensor ids,
+                         uocr_tensor weights) {
     cpu_backend *b = cpu_of(backend);
     double begun = cpu_begin(b);
     route_job job = {probs, ids, weights, top_k, normalise, scale};
@@ -110,7 +114,8 @@ static uocr_status route(uocr_backend *backend, uocr_tensor x, const uocr_weight
         cpu_gemv_block(b->kernels, w, 0, 0, w->rows, cpu_f32(x), NULL, cpu_f32(probs));
         route_row(&job, 0);
     } else {
-        cpu_gemm gemm = {.x = cpu_f32(x), .ldx = x.stride, .weight = w, .y = cpu_f32(probs), .ldy = probs.stride};
+        cpu_gemm gemm = {
+            .x = cpu_f32(x), .ldx = x.stride, .weight = w, .y = cpu_f32(probs), .ldy = probs.stride};
         status = cpu_gemm_run(b, &gemm, x.rows);
         if (status == UOCR_OK) status = uocr_pool_run(b->pool, x.rows, route_tile, &job);
     }
@@ -118,7 +123,7 @@ static uocr_status route(uocr_backend *backend, uocr_tensor x, const uocr_weight
     return status;
 }
 
-/* -- choose -------------------------------------------------------------------------------------------------------------------- */
+/* -- choose -------------------------------------------------------------------------------- */
 
 enum { CHOOSE_BLOCK = 4096 }; /* logits per tile; fixed, so that the sum does not depend on threads */
 
@@ -151,7 +156,8 @@ static void choose_tile(void *argument, size_t tile, uint32_t worker) {
     for (size_t i = 0; i < n; i++) part->finite &= isfinite(x[i]) != 0;
     memcpy(copy, x, n * sizeof(float));
     part->sum = 0;
-    for (size_t i = 0; i < n; i += 256) part->sum += kernels->exponentials(copy + i, cpu_min(256, n - i), part->largest);
+    for (size_t i = 0; i < n; i += 256)
+        part->sum += kernels->exponentials(copy + i, cpu_min(256, n - i), part->largest);
 }
 
 static bool is_banned(const int32_t *banned, size_t count, int32_t id) {
@@ -164,12 +170,13 @@ static bool is_banned(const int32_t *banned, size_t count, int32_t id) {
 static int32_t best_allowed(const float *logits, size_t usable, const int32_t *banned, size_t count) {
     int32_t best = -1;
     for (size_t i = 0; i < usable; i++)
-        if ((best < 0 || logits[i] > logits[best]) && !is_banned(banned, count, (int32_t)i)) best = (int32_t)i;
+        if ((best < 0 || logits[i] > logits[best]) && !is_banned(banned, count, (int32_t)i))
+            best = (int32_t)i;
     return best;
 }
 
-static uocr_status choose(uocr_backend *backend, uocr_tensor logits, size_t usable, const int32_t *banned, size_t banned_count,
-                          int32_t forced, uocr_choice *out) {
+static uocr_status choose(uocr_backend *backend, uocr_tensor logits, size_t usable, const int32_t *banned,
+                          size_t banned_count, int32_t forced, uocr_choice *out) {
     cpu_backend *b = cpu_of(backend);
     double begun = cpu_begin(b);
     enum { MOST_BLOCKS = 1024 };
@@ -186,7 +193,8 @@ static uocr_status choose(uocr_backend *backend, uocr_tensor logits, size_t usab
         if (part[i].largest > part[best].largest) best = i;
         finite &= part[i].finite;
     }
-    for (size_t i = 0; i < blocks; i++) sum += part[i].sum * exp((double)part[i].largest - (double)part[best].largest);
+    for (size_t i = 0; i < blocks; i++)
+        sum += part[i].sum * exp((double)part[i].largest - (double)part[best].largest);
     double log_sum_exp = (double)part[best].largest + log(sum);
     int32_t id = part[best].id;
     if (is_banned(banned, banned_count, id)) {
@@ -195,7 +203,8 @@ static uocr_status choose(uocr_backend *backend, uocr_tensor logits, size_t usab
     }
     if (forced >= 0) id = forced;
     assert((size_t)id < logits.cols);
-    *out = (uocr_choice){id, (float)((double)job.logits[id] - log_sum_exp), (float)log_sum_exp, part[best].id, finite};
+    *out = (uocr_choice){id, (float)((double)job.logits[id] - log_sum_exp), (float)log_sum_exp, part[best].id,
+                         finite};
     cpu_end(b, "choose", begun, 0, 2.0 * (double)usable);
     return UOCR_OK;
 }

@@ -25,8 +25,8 @@ WITH_DOTPROD static inline int32x4_t group(bool q4, const uint8_t *row, size_t a
     return vaddq_s32(a, b);
 }
 
-WITH_DOTPROD static inline void int8_rows(bool q4, const cpu_weight_rows *w, size_t rows, size_t k, const cpu_quantized *x,
-                                          float *y) {
+WITH_DOTPROD static inline void int8_rows(bool q4, const cpu_weight_rows *w, size_t rows, size_t k,
+                                          const cpu_quantized *x, float *y) {
     for (size_t r = 0; r < rows; r++) {
         const uint8_t *q = w->data + r * w->stride, *scales = w->scales + r * w->scale_stride;
         float32x4_t sum = vdupq_n_f32(0);
@@ -38,13 +38,13 @@ WITH_DOTPROD static inline void int8_rows(bool q4, const cpu_weight_rows *w, siz
     }
 }
 
-WITH_DOTPROD void neon_dotprod_gemv_int8_q8(const cpu_weight_rows *w, size_t rows, size_t k, const cpu_quantized *x,
-                                            float *y) {
+WITH_DOTPROD void neon_dotprod_gemv_int8_q8(const cpu_weight_rows *w, size_t rows, size_t k,
+                                            const cpu_quantized *x, float *y) {
     int8_rows(false, w, rows, k, x, y);
 }
 
-WITH_DOTPROD void neon_dotprod_gemv_int8_q4(const cpu_weight_rows *w, size_t rows, size_t k, const cpu_quantized *x,
-                                            float *y) {
+WITH_DOTPROD void neon_dotprod_gemv_int8_q4(const cpu_weight_rows *w, size_t rows, size_t k,
+                                            const cpu_quantized *x, float *y) {
     int8_rows(true, w, rows, k, x, y);
 }
 #else

@@ -1,7 +1,7 @@
 /* The matrix product: weights dequantised once per tile into packed panels, rows of x read as they lie.
  *
- * Every element of y is one chain of sums in the order of the inputs, cut every CPU_GEMM_K: it does not depend on tiles,
- * threads or how many rows are computed together. */
+ * Every element of y is one chain of sums in the order of the inputs, cut every CPU_GEMM_K: it does not
+ * depend on tiles, threads or how many rows are computed together. */
 #include "cpu.h"
 
 typedef struct gemm_scratch {
@@ -28,14 +28,15 @@ static void multiply_panel(const cpu_kernels *kernels, const float *x, size_t ld
             kernels->micro(n, k, x + r * ldx, ldx, panel, CPU_PANEL, out, ldy, add);
             continue;
         }
-        for (size_t i = 0; i < n && add; i++) memcpy(edge + i * CPU_PANEL, out + i * ldy, cols * sizeof(float));
+        for (size_t i = 0; i < n && add; i++)
+            memcpy(edge + i * CPU_PANEL, out + i * ldy, cols * sizeof(float));
         kernels->micro(n, k, x + r * ldx, ldx, panel, CPU_PANEL, edge, CPU_PANEL, add);
         for (size_t i = 0; i < n; i++) memcpy(out + i * ldy, edge + i * CPU_PANEL, cols * sizeof(float));
     }
 }
 
-void cpu_gemm_block(const cpu_kernels *kernels, const cpu_gemm *g, size_t row0, size_t rows, size_t col0, size_t cols,
-                    uint8_t *scratch) {
+void cpu_gemm_block(const cpu_kernels *kernels, const cpu_gemm *g, size_t row0, size_t rows, size_t col0,
+                    size_t cols, uint8_t *scratch) {
     gemm_scratch *s = (gemm_scratch *)(void *)scratch;
     size_t depth = g->weight->cols;
     for (size_t k0 = 0; k0 < depth; k0 += CPU_GEMM_K) {
@@ -53,8 +54,8 @@ void cpu_gemm_block(const cpu_kernels *kernels, const cpu_gemm *g, size_t row0, 
             float *y = g->y + (row0 + r - g->y_row0) * g->ldy + (col0 - g->y_col0);
             if (!g->x) g->gather(g->context, row0 + r, n, k0, k, s->gathered);
             for (size_t c = 0; c < cols; c += CPU_PANEL)
-                multiply_panel(kernels, x, ldx, n, k, s->panel + c * k, y + c, g->ldy, cpu_min(CPU_PANEL, cols - c), add,
-                               s->edge);
+                multiply_panel(kernels, x, ldx, n, k, s->panel + c * k, y + c, g->ldy,
+                               cpu_min(CPU_PANEL, cols - c), add, s->edge);
             if (last && (g->bias || g->activation != UOCR_IDENTITY))
                 for (size_t i = 0; i < n; i++)
                     kernels->tail(y + i * g->ldy, g->bias ? s->bias : NULL, cols, g->activation);
@@ -78,5 +79,6 @@ static void gemm_tile(void *argument, size_t tile, uint32_t worker) {
 uocr_status cpu_gemm_run(cpu_backend *b, const cpu_gemm *gemm, size_t rows) {
     gemm_job job = {b, gemm, rows, cpu_gemm_tile_rows(gemm->weight->cols), 0};
     job.row_tiles = cpu_divide_up(rows, job.tile_rows);
-    return uocr_pool_run(b->pool, job.row_tiles * cpu_divide_up(gemm->weight->rows, CPU_GEMM_COLS), gemm_tile, &job);
+    return uocr_pool_run(b->pool, job.row_tiles * cpu_divide_up(gemm->weight->rows, CPU_GEMM_COLS), gemm_tile,
+                         &job);
 }

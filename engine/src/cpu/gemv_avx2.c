@@ -2,10 +2,11 @@
 #if defined(__x86_64__)
 #include "avx2.h"
 
-/* -- f32 activations ------------------------------------------------------------------------------------------------------ */
+/* -- f32 activations ----------------------------------------------------------------------- */
 
 CPU_INLINE __m256 load_weight(const uint8_t *row, bool half, size_t i) {
-    return half ? avx2_load_f16((const uint16_t *)(const void *)row + i) : _mm256_loadu_ps((const float *)(const void *)row + i);
+    return half ? avx2_load_f16((const uint16_t *)(const void *)row + i)
+                : _mm256_loadu_ps((const float *)(const void *)row + i);
 }
 
 CPU_INLINE float dot_plain(const uint8_t *row, bool half, size_t k, const float *x) {
@@ -64,7 +65,8 @@ void avx2_gemv_q4(const cpu_weight_rows *w, size_t rows, size_t k, const float *
         for (size_t g = 0; g < k; g += UOCR_GROUP) {
             __m256 a = _mm256_setzero_ps(), b = _mm256_setzero_ps();
             for (size_t i = 0; i < UOCR_GROUP / 2; i += 8) {
-                __m256i pair = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(q + g / 2 + i)));
+                __m256i pair =
+                    _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(q + g / 2 + i)));
                 __m256i low = _mm256_sub_epi32(_mm256_and_si256(pair, mask), eight);
                 __m256i high = _mm256_sub_epi32(_mm256_srli_epi32(pair, 4), eight);
                 a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(low), _mm256_loadu_ps(x + g + i), a);
@@ -76,13 +78,14 @@ void avx2_gemv_q4(const cpu_weight_rows *w, size_t rows, size_t k, const float *
     }
 }
 
-/* -- 8-bit activations ------------------------------------------------------------------------------------------------------ */
+/* -- 8-bit activations --------------------------------------------------------------------- */
 
 enum { CHUNK = 32 }; /* groups whose scales are multiplied out at a time */
 
-/* Products of a row's scales with x's; returns the sum of its scales times x's offsets (q4), added to `correction`. */
-CPU_INLINE __m256 multiply_scales(const uint16_t *scales, size_t groups, const float *xs, const float *offset, bool q4,
-                                  float *out, __m256 correction) {
+/* Products of a row's scales with x's; returns the sum of its scales times x's offsets (q4), added to
+ * `correction`. */
+CPU_INLINE __m256 multiply_scales(const uint16_t *scales, size_t groups, const float *xs, const float *offset,
+                                  bool q4, float *out, __m256 correction) {
     size_t i = 0;
     for (; i + 8 <= groups; i += 8) {
         __m256 s = avx2_load_f16(scales + i);
@@ -92,13 +95,17 @@ CPU_INLINE __m256 multiply_scales(const uint16_t *scales, size_t groups, const f
     if (i + 4 <= groups) {
         __m128 s = _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)(scales + i)));
         _mm_storeu_ps(out + i, _mm_mul_ps(s, _mm_loadu_ps(xs + i)));
-        if (q4) correction = _mm256_add_ps(correction, _mm256_zextps128_ps256(_mm_mul_ps(s, _mm_loadu_ps(offset + i))));
+        if (q4)
+            correction =
+                _mm256_add_ps(correction, _mm256_zextps128_ps256(_mm_mul_ps(s, _mm_loadu_ps(offset + i))));
         i += 4;
     }
     for (; i < groups; i++) {
         __m128 s = _mm_set_ss(_cvtsh_ss(scales[i]));
         _mm_store_ss(out + i, _mm_mul_ss(s, _mm_load_ss(xs + i)));
-        if (q4) correction = _mm256_add_ps(correction, _mm256_zextps128_ps256(_mm_mul_ss(s, _mm_load_ss(offset + i))));
+        if (q4)
+            correction =
+                _mm256_add_ps(correction, _mm256_zextps128_ps256(_mm_mul_ss(s, _mm_load_ss(offset + i))));
     }
     return correction;
 }
@@ -129,9 +136,11 @@ CPU_INLINE __m256 add_group(bool q4, const uint8_t *q, const int8_t *xq, const f
     return _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_broadcast_ss(scale), sum);
 }
 
-/* Row by row: a matrix is one stream from its first byte to its last, which is what memory delivers fastest; four rows
- * side by side took twice as long, and asking ahead in software gained nothing over the processor's own prefetch. */
-CPU_INLINE void int8_rows(bool q4, const cpu_weight_rows *w, size_t rows, size_t k, const cpu_quantized *x, float *y) {
+/* Row by row: a matrix is one stream from its first byte to its last, which is what memory delivers fastest;
+ * four rows side by side took twice as long, and asking ahead in software gained nothing over the processor's
+ * own prefetch. */
+CPU_INLINE void int8_rows(bool q4, const cpu_weight_rows *w, size_t rows, size_t k, const cpu_quantized *x,
+                          float *y) {
     const size_t bytes = q4 ? UOCR_GROUP / 2 : UOCR_GROUP, all = k / UOCR_GROUP;
     for (size_t r = 0; r < rows; r++) {
         const uint8_t *q = w->data + r * w->stride;
@@ -141,7 +150,8 @@ CPU_INLINE void int8_rows(bool q4, const cpu_weight_rows *w, size_t rows, size_t
         for (size_t g0 = 0; g0 < all; g0 += CHUNK) {
             const size_t groups = all - g0 < CHUNK ? all - g0 : CHUNK;
             const int8_t *xq = x->q + g0 * UOCR_GROUP;
-            correction = multiply_scales(scales + g0, groups, x->scale + g0, x->offset + g0, q4, product, correction);
+            correction =
+                multiply_scales(scales + g0, groups, x->scale + g0, x->offset + g0, q4, product, correction);
             size_t g = 0;
             for (; g + 2 <= groups; g += 2, q += 2 * bytes, xq += 2 * UOCR_GROUP) {
                 a = add_group(q4, q, xq, product + g, a);
@@ -175,7 +185,8 @@ void avx2_quantize(const float *x, size_t n, const cpu_quantized *out) {
             largest = _mm256_max_ps(_mm256_andnot_ps(sign_bit, e), largest);
             poison = _mm256_add_ps(poison, _mm256_mul_ps(e, _mm256_setzero_ps()));
         }
-        float scale = avx2_max(largest) / 127.0f, inverse = scale > 0x1p-120f ? 1.0f / scale : 0.0f, bad = avx2_sum(poison);
+        float scale = avx2_max(largest) / 127.0f, inverse = scale > 0x1p-120f ? 1.0f / scale : 0.0f,
+              bad = avx2_sum(poison);
         if (bad != bad) scale = bad, inverse = 0;
         __m256i total = _mm256_setzero_si256();
         for (size_t i = 0; i < UOCR_GROUP; i += 32) {
@@ -186,7 +197,8 @@ void avx2_quantize(const float *x, size_t n, const cpu_quantized *out) {
                 total = _mm256_add_epi32(total, q[j]);
             }
             /* Packing works in halves of 128 bits: put the 32-bit pieces back in order. */
-            __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]), _mm256_packs_epi32(q[2], q[3]));
+            __m256i bytes =
+                _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]), _mm256_packs_epi32(q[2], q[3]));
             bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
             _mm256_storeu_si256((__m256i *)(void *)(out->q + g * UOCR_GROUP + i), bytes);
         }

@@ -4,10 +4,11 @@
 
 #include "neon.h"
 
-/* -- f32 activations --------------------------------------------------------------------------------------------- */
+/* -- f32 activations ----------------------------------------------------------------------- */
 
 CPU_INLINE float32x4_t load_weight(const uint8_t *row, bool half, size_t i) {
-    return half ? neon_load_f16((const uint16_t *)(const void *)row + i) : vld1q_f32((const float *)(const void *)row + i);
+    return half ? neon_load_f16((const uint16_t *)(const void *)row + i)
+                : vld1q_f32((const float *)(const void *)row + i);
 }
 
 CPU_INLINE float dot_plain(const uint8_t *row, bool half, size_t k, const float *x) {
@@ -37,7 +38,8 @@ void neon_gemv_f16(const cpu_weight_rows *w, size_t rows, size_t k, const float 
     for (size_t r = 0; r < rows; r++) y[r] = dot_plain(w->data + r * w->stride, true, k, x);
 }
 
-CPU_INLINE void gemv_grouped(bool q4, const cpu_weight_rows *w, size_t rows, size_t k, const float *x, float *y) {
+CPU_INLINE void gemv_grouped(bool q4, const cpu_weight_rows *w, size_t rows, size_t k, const float *x,
+                             float *y) {
     for (size_t r = 0; r < rows; r++) {
         const uint8_t *q = w->data + r * w->stride, *scales = w->scales + r * w->scale_stride;
         float32x4_t sum = vdupq_n_f32(0);
@@ -65,22 +67,25 @@ void neon_gemv_q4(const cpu_weight_rows *w, size_t rows, size_t k, const float *
     gemv_grouped(true, w, rows, k, x, y);
 }
 
-/* -- 8-bit activations ------------------------------------------------------------------------------------------- */
+/* -- 8-bit activations --------------------------------------------------------------------- */
 
 /* sum + products of 16 pairs of bytes: at most 2 * 127 * 127 in 16 bits before they are widened. */
 CPU_INLINE int32x4_t dot_16(int32x4_t sum, int8x16_t w, int8x16_t x) {
-    int16x8_t low = vmull_s8(vget_low_s8(w), vget_low_s8(x)), high = vmull_s8(vget_high_s8(w), vget_high_s8(x));
+    int16x8_t low = vmull_s8(vget_low_s8(w), vget_low_s8(x)),
+              high = vmull_s8(vget_high_s8(w), vget_high_s8(x));
     return vpadalq_s16(vpadalq_s16(sum, low), high);
 }
 
-CPU_INLINE void int8_rows(bool q4, const cpu_weight_rows *w, size_t rows, size_t k, const cpu_quantized *x, float *y) {
+CPU_INLINE void int8_rows(bool q4, const cpu_weight_rows *w, size_t rows, size_t k, const cpu_quantized *x,
+                          float *y) {
     for (size_t r = 0; r < rows; r++) {
         const uint8_t *q = w->data + r * w->stride, *scales = w->scales + r * w->scale_stride;
         float32x4_t sum = vdupq_n_f32(0);
         for (size_t g = 0; g < k / UOCR_GROUP; g++) {
             int32x4_t dot = vdupq_n_s32(0);
             for (size_t i = g * UOCR_GROUP; i < (g + 1) * UOCR_GROUP; i += 16)
-                dot = dot_16(dot, q4 ? neon_load_q4(q, i) : vld1q_s8((const int8_t *)q + i), vld1q_s8(x->q + i));
+                dot = dot_16(dot, q4 ? neon_load_q4(q, i) : vld1q_s8((const int8_t *)q + i),
+                             vld1q_s8(x->q + i));
             sum = vfmaq_n_f32(sum, vcvtq_f32_s32(dot), neon_group_scale(scales, g) * x->scale[g]);
         }
         y[r] = vaddvq_f32(sum);
@@ -113,7 +118,8 @@ void neon_quantize(const float *x, size_t n, const cpu_quantized *out) {
         for (size_t i = 0; i < UOCR_GROUP; i += 16) {
             int32x4_t part[4];
             for (size_t j = 0; j < 4; j++) {
-                part[j] = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(v + i + 4 * j), inverse)); /* half even; NaN gives 0 */
+                part[j] = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(v + i + 4 * j),
+                                                     inverse)); /* half even; NaN gives 0 */
                 if (bad != bad) part[j] = vdupq_n_s32(0);
                 total = vaddq_s32(total, part[j]);
             }

@@ -1,8 +1,9 @@
-/* The inner loops of the CPU back end, one table per instruction set, chosen once when the back end is created.
+/* The inner loops of the CPU back end, one table per instruction set, chosen once when the back end is
+ * created.
  *
- * Every table computes the same thing: integer parts are equal bit by bit, float parts differ only in the order of
- * sums and in fused multiply-adds. No kernel reads or writes outside the ranges named here. Pointers need no more
- * alignment than their element type. */
+ * Every table computes the same thing: integer parts are equal bit by bit, float parts differ only in the
+ * order of sums and in fused multiply-adds. No kernel reads or writes outside the ranges named here. Pointers
+ * need no more alignment than their element type. */
 #ifndef UOCR_SRC_CPU_KERNELS_H
 #define UOCR_SRC_CPU_KERNELS_H
 
@@ -17,7 +18,8 @@ enum {
     CPU_MICRO_ROWS = 6, /* rows of x per call of `micro` */
 };
 
-/* Rows of a weight matrix: row r starts at data + r * stride and its scales at scales + r * scale_stride (bytes). */
+/* Rows of a weight matrix: row r starts at data + r * stride and its scales at scales + r * scale_stride
+ * (bytes). */
 typedef struct cpu_weight_rows {
     const uint8_t *data;
     size_t stride;
@@ -25,9 +27,9 @@ typedef struct cpu_weight_rows {
     size_t scale_stride;
 } cpu_weight_rows;
 
-/* Activations quantised per group of 64: x[i] ~ q[i] * scale[i / 64], q in -127..127. offset = 8 * scale * sum(q) of the
- * group: q4 nibbles are stored plus 8, and the products are corrected by it. A group that holds Inf or NaN gets the
- * scale NaN, so that every result it enters is NaN. */
+/* Activations quantised per group of 64: x[i] ~ q[i] * scale[i / 64], q in -127..127. offset = 8 * scale *
+ * sum(q) of the group: q4 nibbles are stored plus 8, and the products are corrected by it. A group that holds
+ * Inf or NaN gets the scale NaN, so that every result it enters is NaN. */
 typedef struct cpu_quantized {
     int8_t *q;     /* [n] */
     float *scale;  /* [n / 64] */
@@ -37,12 +39,12 @@ typedef struct cpu_quantized {
 typedef struct cpu_kernels {
     const char *name;
 
-    /* y[r * ldy + c] = (add ? y : 0) + sum over i < k of x[r * ldx + i] * panel[i * ldp + c], r < rows <= 6, c < 16.
-     * One chain per element in the order of i, whatever `rows` is. */
-    void (*micro)(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y, size_t ldy,
-                  bool add);
-    /* panel[i * 16 + c] = weight row c, element k0 + i; c < count <= 16, the other columns 0. By dtype f32, f16, q8, q4;
-     * k0 and k are multiples of 64 for q8 and q4. */
+    /* y[r * ldy + c] = (add ? y : 0) + sum over i < k of x[r * ldx + i] * panel[i * ldp + c], r < rows <= 6,
+     * c < 16. One chain per element in the order of i, whatever `rows` is. */
+    void (*micro)(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y,
+                  size_t ldy, bool add);
+    /* panel[i * 16 + c] = weight row c, element k0 + i; c < count <= 16, the other columns 0. By dtype f32,
+     * f16, q8, q4; k0 and k are multiples of 64 for q8 and q4. */
     void (*pack[4])(const cpu_weight_rows *, size_t count, size_t k0, size_t k, float *panel);
     /* y[r] = weight row r . x, r < rows, each row's sum independent of the others. */
     void (*gemv[4])(const cpu_weight_rows *, size_t rows, size_t k, const float *x, float *y);
@@ -56,7 +58,8 @@ typedef struct cpu_kernels {
     /* s[i] = s[i] * scale + (add + column[i]) (column NULL: nothing added); returns the largest. n >= 1. */
     float (*scores)(float *s, size_t n, float scale, float add, const float *column);
     float (*maximum)(const float *x, size_t n); /* n >= 1 */
-    /* s[i] = exp(s[i] - max), 0 below -87; returns the sum. Relative error at most 2 ulp for arguments in -87..0. */
+    /* s[i] = exp(s[i] - max), 0 below -87; returns the sum. Relative error at most 2 ulp for arguments in
+     * -87..0. */
     float (*exponentials)(float *s, size_t n, float max);
     void (*scale)(float *x, size_t n, float factor);
     /* y[i] = activation(y[i] + bias[i]); bias may be NULL. */

@@ -3,22 +3,15 @@
 #include "avx2.h"
 #include "rows_avx2.h"
 
-/* -- 6 x 16 block: 12 accumulators, 2 panel vectors, 1 broadcast: 15 of 16 registers --------------------------------- */
+/* -- 6 x 16 block: 12 accumulators, 2 panel vectors, 1 broadcast: 15 of 16 registers ------- */
 
-/* Accumulators are variables, not an array: compilers keep an array in memory. `rows` is a constant where this is used. */
-CPU_INLINE void micro_block(const size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp,
-                            float *y, size_t ldy, bool add) {
+/* Accumulators are variables, not an array: compilers keep an array in memory. `rows` is a constant where
+ * this is used. */
+CPU_INLINE void micro_block(const size_t rows, size_t k, const float *x, size_t ldx, const float *panel,
+                            size_t ldp, float *y, size_t ldy, bool add) {
     const __m256 zero = _mm256_setzero_ps();
     __m256 a0 = zero, a1 = zero, b0 = zero, b1 = zero, c0 = zero, c1 = zero;
     __m256 d0 = zero, d1 = zero, e0 = zero, e1 = zero, f0 = zero, f1 = zero;
-    if (add) {
-        a0 = _mm256_loadu_ps(y), a1 = _mm256_loadu_ps(y + 8);
-        if (rows > 1) b0 = _mm256_loadu_ps(y + 1 * ldy), b1 = _mm256_loadu_ps(y + 1 * ldy + 8);
-        if (rows > 2) c0 = _mm256_loadu_ps(y + 2 * ldy), c1 = _mm256_loadu_ps(y + 2 * ldy + 8);
-        if (rows > 3) d0 = _mm256_loadu_ps(y + 3 * ldy), d1 = _mm256_loadu_ps(y + 3 * ldy + 8);
-        if (rows > 4) e0 = _mm256_loadu_ps(y + 4 * ldy), e1 = _mm256_loadu_ps(y + 4 * ldy + 8);
-        if (rows > 5) f0 = _mm256_loadu_ps(y + 5 * ldy), f1 = _mm256_loadu_ps(y + 5 * ldy + 8);
-    }
     for (size_t i = 0; i < k; i++, x++, panel += ldp) {
         const __m256 p0 = _mm256_loadu_ps(panel), p1 = _mm256_loadu_ps(panel + 8);
         __m256 v = _mm256_broadcast_ss(x);
@@ -44,6 +37,29 @@ CPU_INLINE void micro_block(const size_t rows, size_t k, const float *x, size_t 
             f0 = _mm256_fmadd_ps(v, p0, f0), f1 = _mm256_fmadd_ps(v, p1, f1);
         }
     }
+    if (add) { /* y joins at the end: see micro in kernels.h */
+        a0 = _mm256_add_ps(_mm256_loadu_ps(y), a0), a1 = _mm256_add_ps(_mm256_loadu_ps(y + 8), a1);
+        if (rows > 1) {
+            b0 = _mm256_add_ps(_mm256_loadu_ps(y + 1 * ldy), b0);
+            b1 = _mm256_add_ps(_mm256_loadu_ps(y + 1 * ldy + 8), b1);
+        }
+        if (rows > 2) {
+            c0 = _mm256_add_ps(_mm256_loadu_ps(y + 2 * ldy), c0);
+            c1 = _mm256_add_ps(_mm256_loadu_ps(y + 2 * ldy + 8), c1);
+        }
+        if (rows > 3) {
+            d0 = _mm256_add_ps(_mm256_loadu_ps(y + 3 * ldy), d0);
+            d1 = _mm256_add_ps(_mm256_loadu_ps(y + 3 * ldy + 8), d1);
+        }
+        if (rows > 4) {
+            e0 = _mm256_add_ps(_mm256_loadu_ps(y + 4 * ldy), e0);
+            e1 = _mm256_add_ps(_mm256_loadu_ps(y + 4 * ldy + 8), e1);
+        }
+        if (rows > 5) {
+            f0 = _mm256_add_ps(_mm256_loadu_ps(y + 5 * ldy), f0);
+            f1 = _mm256_add_ps(_mm256_loadu_ps(y + 5 * ldy + 8), f1);
+        }
+    }
     _mm256_storeu_ps(y, a0), _mm256_storeu_ps(y + 8, a1);
     if (rows > 1) _mm256_storeu_ps(y + 1 * ldy, b0), _mm256_storeu_ps(y + 1 * ldy + 8, b1);
     if (rows > 2) _mm256_storeu_ps(y + 2 * ldy, c0), _mm256_storeu_ps(y + 2 * ldy + 8, c1);
@@ -52,8 +68,8 @@ CPU_INLINE void micro_block(const size_t rows, size_t k, const float *x, size_t 
     if (rows > 5) _mm256_storeu_ps(y + 5 * ldy, f0), _mm256_storeu_ps(y + 5 * ldy + 8, f1);
 }
 
-void avx2_micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y, size_t ldy,
-                bool add) {
+void avx2_micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y,
+                size_t ldy, bool add) {
     switch (rows) {
     case 6: micro_block(6, k, x, ldx, panel, ldp, y, ldy, add); break;
     case 5: micro_block(5, k, x, ldx, panel, ldp, y, ldy, add); break;
@@ -64,7 +80,7 @@ void avx2_micro(size_t rows, size_t k, const float *x, size_t ldx, const float *
     }
 }
 
-/* -- packing: 8 rows x 8 elements at a time, dequantised in registers and transposed ------------------------------------ */
+/* -- packing: 8 rows x 8 elements at a time, dequantised in registers and transposed ------- */
 
 CPU_INLINE void store_transposed(const __m256 row[8], size_t n, float *panel) {
     __m256 t[8], u[8];
@@ -80,7 +96,8 @@ CPU_INLINE void store_transposed(const __m256 row[8], size_t n, float *panel) {
     }
     for (size_t i = 0; i < 4; i++) {
         if (i < n) _mm256_storeu_ps(panel + i * CPU_PANEL, _mm256_permute2f128_ps(u[i], u[i + 4], 0x20));
-        if (i + 4 < n) _mm256_storeu_ps(panel + (i + 4) * CPU_PANEL, _mm256_permute2f128_ps(u[i], u[i + 4], 0x31));
+        if (i + 4 < n)
+            _mm256_storeu_ps(panel + (i + 4) * CPU_PANEL, _mm256_permute2f128_ps(u[i], u[i + 4], 0x31));
     }
 }
 
@@ -95,7 +112,8 @@ CPU_INLINE __m256 load_f16(const uint8_t *row, size_t i, size_t n) {
     return n == 8 ? avx2_load_f16(x) : avx2_load_f16_tail(x, n);
 }
 
-CPU_INLINE void pack_plain(const cpu_weight_rows *w, size_t count, size_t k0, size_t k, float *panel, bool half) {
+CPU_INLINE void pack_plain(const cpu_weight_rows *w, size_t count, size_t k0, size_t k, float *panel,
+                           bool half) {
     for (size_t c0 = 0; c0 < CPU_PANEL; c0 += 8)
         for (size_t i = 0; i < k; i += 8) {
             size_t n = k - i < 8 ? k - i : 8;
@@ -124,7 +142,8 @@ CPU_INLINE void group_scales(const cpu_weight_rows *w, size_t c0, size_t count, 
         bool there = c0 + c < count;
         const uint8_t *s = w->scales + (there ? c0 + c : 0) * w->scale_stride + 2 * group;
         data[c] = w->data + (there ? c0 + c : 0) * w->stride;
-        scale[c] = there ? _mm256_set1_ps(_cvtsh_ss((unsigned short)(s[0] | s[1] << 8))) : _mm256_setzero_ps();
+        scale[c] =
+            there ? _mm256_set1_ps(_cvtsh_ss((unsigned short)(s[0] | s[1] << 8))) : _mm256_setzero_ps();
     }
 }
 
@@ -151,7 +170,8 @@ void avx2_pack_q4(const cpu_weight_rows *w, size_t count, size_t k0, size_t k, f
             group_scales(w, c0, count, (k0 + g) / UOCR_GROUP, scale, data);
             for (size_t i = 0; i < UOCR_GROUP / 2; i += 8) {
                 for (size_t c = 0; c < 8; c++) {
-                    __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)(data[c] + (k0 + g) / 2 + i));
+                    __m128i bytes =
+                        _mm_loadl_epi64((const __m128i *)(const void *)(data[c] + (k0 + g) / 2 + i));
                     __m256i pair = _mm256_cvtepu8_epi32(bytes);
                     __m256i a = _mm256_sub_epi32(_mm256_and_si256(pair, mask), eight);
                     __m256i b = _mm256_sub_epi32(_mm256_srli_epi32(pair, 4), eight);
@@ -164,7 +184,7 @@ void avx2_pack_q4(const cpu_weight_rows *w, size_t count, size_t k0, size_t k, f
         }
 }
 
-/* -- weighted sums of rows ------------------------------------------------------------------------------------------------ */
+/* -- weighted sums of rows ----------------------------------------------------------------- */
 
 CPU_INLINE __m256 load_value(const void *v, bool half, size_t at) {
     return half ? avx2_load_f16((const uint16_t *)v + at) : _mm256_loadu_ps((const float *)v + at);
@@ -172,32 +192,51 @@ CPU_INLINE __m256 load_value(const void *v, bool half, size_t at) {
 
 /* 64 columns; every column is one chain over the rows. */
 CPU_INLINE void mix_64(const void *v, bool half, size_t stride, size_t rows, const float *p, float *y) {
-    __m256 a = _mm256_loadu_ps(y), b = _mm256_loadu_ps(y + 8), c = _mm256_loadu_ps(y + 16), d = _mm256_loadu_ps(y + 24);
-    __m256 e = _mm256_loadu_ps(y + 32), f = _mm256_loadu_ps(y + 40), g = _mm256_loadu_ps(y + 48), h = _mm256_loadu_ps(y + 56);
+    __m256 a = _mm256_loadu_ps(y);
+    __m256 b = _mm256_loadu_ps(y + 8);
+    __m256 c = _mm256_loadu_ps(y + 16);
+    __m256 d = _mm256_loadu_ps(y + 24);
+    __m256 e = _mm256_loadu_ps(y + 32);
+    __m256 f = _mm256_loadu_ps(y + 40);
+    __m256 g = _mm256_loadu_ps(y + 48);
+    __m256 h = _mm256_loadu_ps(y + 56);
     for (size_t r = 0, at = 0; r < rows; r++, at += stride) {
         const __m256 w = _mm256_broadcast_ss(p + r);
-        a = _mm256_fmadd_ps(w, load_value(v, half, at), a), b = _mm256_fmadd_ps(w, load_value(v, half, at + 8), b);
-        c = _mm256_fmadd_ps(w, load_value(v, half, at + 16), c), d = _mm256_fmadd_ps(w, load_value(v, half, at + 24), d);
-        e = _mm256_fmadd_ps(w, load_value(v, half, at + 32), e), f = _mm256_fmadd_ps(w, load_value(v, half, at + 40), f);
-        g = _mm256_fmadd_ps(w, load_value(v, half, at + 48), g), h = _mm256_fmadd_ps(w, load_value(v, half, at + 56), h);
+        a = _mm256_fmadd_ps(w, load_value(v, half, at), a);
+        b = _mm256_fmadd_ps(w, load_value(v, half, at + 8), b);
+        c = _mm256_fmadd_ps(w, load_value(v, half, at + 16), c);
+        d = _mm256_fmadd_ps(w, load_value(v, half, at + 24), d);
+        e = _mm256_fmadd_ps(w, load_value(v, half, at + 32), e);
+        f = _mm256_fmadd_ps(w, load_value(v, half, at + 40), f);
+        g = _mm256_fmadd_ps(w, load_value(v, half, at + 48), g);
+        h = _mm256_fmadd_ps(w, load_value(v, half, at + 56), h);
     }
-    _mm256_storeu_ps(y, a), _mm256_storeu_ps(y + 8, b), _mm256_storeu_ps(y + 16, c), _mm256_storeu_ps(y + 24, d);
-    _mm256_storeu_ps(y + 32, e), _mm256_storeu_ps(y + 40, f), _mm256_storeu_ps(y + 48, g), _mm256_storeu_ps(y + 56, h);
+    _mm256_storeu_ps(y, a);
+    _mm256_storeu_ps(y + 8, b);
+    _mm256_storeu_ps(y + 16, c);
+    _mm256_storeu_ps(y + 24, d);
+    _mm256_storeu_ps(y + 32, e);
+    _mm256_storeu_ps(y + 40, f);
+    _mm256_storeu_ps(y + 48, g);
+    _mm256_storeu_ps(y + 56, h);
 }
 
 CPU_INLINE void mix_8(const void *v, bool half, size_t stride, size_t rows, const float *p, float *y) {
     __m256 a = _mm256_loadu_ps(y);
-    for (size_t r = 0; r < rows; r++) a = _mm256_fmadd_ps(_mm256_broadcast_ss(p + r), load_value(v, half, r * stride), a);
+    for (size_t r = 0; r < rows; r++)
+        a = _mm256_fmadd_ps(_mm256_broadcast_ss(p + r), load_value(v, half, r * stride), a);
     _mm256_storeu_ps(y, a);
 }
 
-CPU_INLINE void mix(const void *v, bool half, size_t stride, size_t rows, size_t n, const float *p, float *y) {
+CPU_INLINE void mix(const void *v, bool half, size_t stride, size_t rows, size_t n, const float *p,
+                    float *y) {
     size_t c = 0, element = half ? sizeof(uint16_t) : sizeof(float);
     for (; c + 64 <= n; c += 64) mix_64((const uint8_t *)v + c * element, half, stride, rows, p, y + c);
     for (; c + 8 <= n; c += 8) mix_8((const uint8_t *)v + c * element, half, stride, rows, p, y + c);
     for (; c < n; c++)
         for (size_t r = 0; r < rows; r++)
-            y[c] += p[r] * (half ? cpu_f16_to_f32(((const uint16_t *)v)[r * stride + c]) : ((const float *)v)[r * stride + c]);
+            y[c] += p[r] * (half ? cpu_f16_to_f32(((const uint16_t *)v)[r * stride + c])
+                                 : ((const float *)v)[r * stride + c]);
 }
 
 void avx2_mix_f32(const float *v, size_t stride, size_t rows, size_t n, const float *p, float *y) {

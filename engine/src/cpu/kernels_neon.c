@@ -2,7 +2,7 @@
 #if defined(__aarch64__)
 #include "neon.h"
 
-/* -- 6 x 16 block: 24 of 32 registers hold sums ------------------------------------------------------------------- */
+/* -- 6 x 16 block: 24 of 32 registers hold sums -------------------------------------------- */
 
 typedef float32x4x4_t row16; /* 16 columns of one row */
 
@@ -16,7 +16,8 @@ CPU_INLINE row16 load16(const float *x) {
 }
 
 CPU_INLINE void store16(float *y, row16 v) {
-    vst1q_f32(y, v.val[0]), vst1q_f32(y + 4, v.val[1]), vst1q_f32(y + 8, v.val[2]), vst1q_f32(y + 12, v.val[3]);
+    vst1q_f32(y, v.val[0]), vst1q_f32(y + 4, v.val[1]), vst1q_f32(y + 8, v.val[2]),
+        vst1q_f32(y + 12, v.val[3]);
 }
 
 CPU_INLINE row16 add16(row16 sum, float x, row16 p) {
@@ -24,18 +25,11 @@ CPU_INLINE row16 add16(row16 sum, float x, row16 p) {
                     vfmaq_n_f32(sum.val[2], p.val[2], x), vfmaq_n_f32(sum.val[3], p.val[3], x)}};
 }
 
-/* Sums are variables, not an array: compilers keep an array in memory. `rows` is a constant where this is used. */
-CPU_INLINE void micro_block(const size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp,
-                            float *y, size_t ldy, bool add) {
+/* Sums are variables, not an array: compilers keep an array in memory. `rows` is a constant where this is
+ * used. */
+CPU_INLINE void micro_block(const size_t rows, size_t k, const float *x, size_t ldx, const float *panel,
+                            size_t ldp, float *y, size_t ldy, bool add) {
     row16 a = zero16(), b = a, c = a, d = a, e = a, f = a;
-    if (add) {
-        a = load16(y);
-        if (rows > 1) b = load16(y + 1 * ldy);
-        if (rows > 2) c = load16(y + 2 * ldy);
-        if (rows > 3) d = load16(y + 3 * ldy);
-        if (rows > 4) e = load16(y + 4 * ldy);
-        if (rows > 5) f = load16(y + 5 * ldy);
-    }
     for (size_t i = 0; i < k; i++, x++, panel += ldp) {
         const row16 p = load16(panel);
         a = add16(a, x[0], p);
@@ -45,6 +39,14 @@ CPU_INLINE void micro_block(const size_t rows, size_t k, const float *x, size_t 
         if (rows > 4) e = add16(e, x[4 * ldx], p);
         if (rows > 5) f = add16(f, x[5 * ldx], p);
     }
+    if (add) { /* y joins at the end: see micro in kernels.h */
+        a = sum16(load16(y), a);
+        if (rows > 1) b = sum16(load16(y + 1 * ldy), b);
+        if (rows > 2) c = sum16(load16(y + 2 * ldy), c);
+        if (rows > 3) d = sum16(load16(y + 3 * ldy), d);
+        if (rows > 4) e = sum16(load16(y + 4 * ldy), e);
+        if (rows > 5) f = sum16(load16(y + 5 * ldy), f);
+    }
     store16(y, a);
     if (rows > 1) store16(y + 1 * ldy, b);
     if (rows > 2) store16(y + 2 * ldy, c);
@@ -53,8 +55,8 @@ CPU_INLINE void micro_block(const size_t rows, size_t k, const float *x, size_t 
     if (rows > 5) store16(y + 5 * ldy, f);
 }
 
-static void micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y, size_t ldy,
-                  bool add) {
+static void micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y,
+                  size_t ldy, bool add) {
     switch (rows) {
     case 6: micro_block(6, k, x, ldx, panel, ldp, y, ldy, add); break;
     case 5: micro_block(5, k, x, ldx, panel, ldp, y, ldy, add); break;
@@ -65,7 +67,7 @@ static void micro(size_t rows, size_t k, const float *x, size_t ldx, const float
     }
 }
 
-/* -- packing: 4 rows x 4 elements at a time, dequantised in registers and transposed -------------------------------- */
+/* -- packing: 4 rows x 4 elements at a time, dequantised in registers and transposed ------- */
 
 CPU_INLINE void store_transposed(const float32x4_t row[4], size_t n, float *panel) {
     float32x4_t a = vtrn1q_f32(row[0], row[1]), b = vtrn2q_f32(row[0], row[1]);
@@ -84,13 +86,15 @@ CPU_INLINE float32x4_t load_plain(const uint8_t *row, bool half, size_t i, size_
     return half ? neon_load_f16_tail(w16, n) : neon_load_tail(w32, n, 0);
 }
 
-CPU_INLINE void pack_plain(const cpu_weight_rows *w, size_t count, size_t k0, size_t k, float *panel, bool half) {
+CPU_INLINE void pack_plain(const cpu_weight_rows *w, size_t count, size_t k0, size_t k, float *panel,
+                           bool half) {
     for (size_t c0 = 0; c0 < CPU_PANEL; c0 += 4)
         for (size_t i = 0; i < k; i += 4) {
             size_t n = k - i < 4 ? k - i : 4;
             float32x4_t row[4];
             for (size_t c = 0; c < 4; c++)
-                row[c] = c0 + c < count ? load_plain(w->data + (c0 + c) * w->stride, half, k0 + i, n) : vdupq_n_f32(0);
+                row[c] = c0 + c < count ? load_plain(w->data + (c0 + c) * w->stride, half, k0 + i, n)
+                                        : vdupq_n_f32(0);
             store_transposed(row, n, panel + i * CPU_PANEL + c0);
         }
 }
@@ -103,7 +107,8 @@ static void pack_f16(const cpu_weight_rows *w, size_t count, size_t k0, size_t k
     pack_plain(w, count, k0, k, panel, true);
 }
 
-CPU_INLINE void pack_grouped(bool q4, const cpu_weight_rows *w, size_t count, size_t k0, size_t k, float *panel) {
+CPU_INLINE void pack_grouped(bool q4, const cpu_weight_rows *w, size_t count, size_t k0, size_t k,
+                             float *panel) {
     for (size_t i = 0; i < k; i += 16)
         for (size_t c0 = 0; c0 < CPU_PANEL; c0 += 4) {
             float32x4_t v[4][4]; /* [row][16 elements] */
@@ -130,14 +135,15 @@ static void pack_q4(const cpu_weight_rows *w, size_t count, size_t k0, size_t k,
     pack_grouped(true, w, count, k0, k, panel);
 }
 
-/* -- weighted sums of rows ------------------------------------------------------------------------------------------ */
+/* -- weighted sums of rows ----------------------------------------------------------------- */
 
 CPU_INLINE float32x4_t load_value(const void *v, bool half, size_t at) {
     return half ? neon_load_f16((const uint16_t *)v + at) : vld1q_f32((const float *)v + at);
 }
 
 /* Every column is one chain over the rows. */
-CPU_INLINE void mix(const void *v, bool half, size_t stride, size_t rows, size_t n, const float *p, float *y) {
+CPU_INLINE void mix(const void *v, bool half, size_t stride, size_t rows, size_t n, const float *p,
+                    float *y) {
     size_t c = 0;
     for (; c + 16 <= n; c += 16) {
         row16 sum = load16(y + c);
@@ -169,17 +175,20 @@ static void mix_f16(const uint16_t *v, size_t stride, size_t rows, size_t n, con
     mix(v, true, stride, rows, n, p, y);
 }
 
-#define COMMON_ENTRIES                                                                                                 \
-    .micro = micro, .pack = {pack_f32, pack_f16, pack_q8, pack_q4},                                                    \
-    .gemv = {neon_gemv_f32, neon_gemv_f16, neon_gemv_q8, neon_gemv_q4}, .quantize = neon_quantize, .mix_f32 = mix_f32, \
-    .mix_f16 = mix_f16, .scores = neon_scores, .maximum = neon_maximum, .exponentials = neon_exponentials,             \
-    .scale = neon_scale, .tail = neon_tail, .silu_mul = neon_silu_mul, .to_f16 = neon_to_f16, .to_f32 = neon_to_f32
+#define COMMON_ENTRIES                                                                                       \
+    .micro = micro, .pack = {pack_f32, pack_f16, pack_q8, pack_q4},                                          \
+    .gemv = {neon_gemv_f32, neon_gemv_f16, neon_gemv_q8, neon_gemv_q4}, .quantize = neon_quantize,           \
+    .mix_f32 = mix_f32, .mix_f16 = mix_f16, .scores = neon_scores, .maximum = neon_maximum,                  \
+    .exponentials = neon_exponentials, .scale = neon_scale, .tail = neon_tail, .silu_mul = neon_silu_mul,    \
+    .to_f16 = neon_to_f16, .to_f32 = neon_to_f32
 
 const cpu_kernels cpu_kernels_neon = {
     .name = "neon", COMMON_ENTRIES, .gemv_int8 = {neon_gemv_int8_q8, neon_gemv_int8_q4}};
 
 const cpu_kernels cpu_kernels_neon_dotprod = {
-    .name = "neon+dotprod", COMMON_ENTRIES, .gemv_int8 = {neon_dotprod_gemv_int8_q8, neon_dotprod_gemv_int8_q4}};
+    .name = "neon+dotprod",
+    COMMON_ENTRIES,
+    .gemv_int8 = {neon_dotprod_gemv_int8_q8, neon_dotprod_gemv_int8_q4}};
 #else
 typedef int cpu_kernels_neon_is_for_aarch64;
 #endif

@@ -1,5 +1,6 @@
-/* The inner loops in plain C: what every other instruction set is compared with, and what machines without one run.
- * Loops over fixed small counts are written so that compilers vectorise them for the baseline of the target. */
+/* The inner loops in plain C: what every other instruction set is compared with, and what machines without
+ * one run. Loops over fixed small counts are written so that compilers vectorise them for the baseline of the
+ * target. */
 #include <math.h>
 #include <string.h>
 
@@ -9,11 +10,11 @@
 enum { LANES = 8 }; /* independent partial sums of a dot product, added pairwise at the end */
 
 float cpu_f16_to_f32(uint16_t half) {
-    uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = half >> 10 & 31u, mantissa = half & 1023u, bits;
+    uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = half >> 10 & 31u, mantissa = half & 1023u,
+             bits;
     if (exponent == 31) bits = sign | 0x7f800000u | mantissa << 13;
     else if (exponent != 0) bits = sign | (exponent + 112u) << 23 | mantissa << 13;
-    else { /* zero and denormals: mantissa * 2^-24, exact */
-        float value = (float)mantissa * 0x1p-24f;
+    else { /* zero and denormals: mantissa * 2^-24, exact */ float value = (float)mantissa * 0x1p-24f;
         memcpy(&bits, &value, sizeof bits);
         bits |= sign;
     }
@@ -26,9 +27,11 @@ uint16_t cpu_f32_to_f16(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (magnitude >> 13 & 0x1ffu)); /* NaN, made quiet */
+    if (magnitude > 0x7f800000u)
+        return (uint16_t)(sign | 0x7e00u | (magnitude >> 13 & 0x1ffu)); /* NaN, made quiet */
     if (magnitude >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* 65520 and above round to infinity */
-    if (magnitude < 0x38800000u) { /* below 2^-14: adding 0.5 leaves the rounded denormal in the last bits of 0.5 */
+    if (magnitude <
+        0x38800000u) { /* below 2^-14: adding 0.5 leaves the rounded denormal in the last bits of 0.5 */
         float shifted;
         memcpy(&shifted, &magnitude, sizeof shifted);
         shifted += 0.5f;
@@ -39,10 +42,10 @@ uint16_t cpu_f32_to_f16(float value) {
     return (uint16_t)(sign | (magnitude - 0x38000000u) >> 13);
 }
 
-/* -- products -------------------------------------------------------------------------------------------------------- */
+/* -- products ------------------------------------------------------------------------------ */
 
-static void micro_rows2(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y,
-                        size_t ldy, bool add) {
+static void micro_rows2(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp,
+                        float *y, size_t ldy, bool add) {
     float a[CPU_PANEL] = {0}, b[CPU_PANEL] = {0};
     const float *x1 = rows > 1 ? x + ldx : x;
     float *y1 = y + ldy;
@@ -61,8 +64,8 @@ static void micro_rows2(size_t rows, size_t k, const float *x, size_t ldx, const
     if (rows > 1) memcpy(y1, b, sizeof b);
 }
 
-static void micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y, size_t ldy,
-                  bool add) {
+static void micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y,
+                  size_t ldy, bool add) {
     for (size_t r = 0; r < rows; r += 2)
         micro_rows2(rows - r < 2 ? 1 : 2, k, x + r * ldx, ldx, panel, ldp, y + r * ldy, ldy, add);
 }
@@ -100,7 +103,8 @@ static void unpack_q4(const uint8_t *row, const uint8_t *scales, size_t k0, size
     }
 }
 
-static void pack_rows(const cpu_weight_rows *w, size_t count, size_t k0, size_t k, float *panel, unpack_fn unpack) {
+static void pack_rows(const cpu_weight_rows *w, size_t count, size_t k0, size_t k, float *panel,
+                      unpack_fn unpack) {
     float row[UOCR_GROUP];
     for (size_t i0 = 0; i0 < k; i0 += UOCR_GROUP) {
         size_t n = k - i0 < UOCR_GROUP ? k - i0 : UOCR_GROUP;
@@ -130,7 +134,8 @@ static float sum_lanes(const float lane[LANES]) {
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-static void gemv_rows(const cpu_weight_rows *w, size_t rows, size_t k, const float *x, float *y, unpack_fn unpack) {
+static void gemv_rows(const cpu_weight_rows *w, size_t rows, size_t k, const float *x, float *y,
+                      unpack_fn unpack) {
     float row[UOCR_GROUP];
     for (size_t r = 0; r < rows; r++) {
         const uint8_t *data = w->data + r * w->stride, *scales = w->scales + r * w->scale_stride;
@@ -224,7 +229,7 @@ static void mix_f16(const uint16_t *v, size_t stride, size_t rows, size_t n, con
         for (size_t c = 0; c < n; c++) y[c] += p[r] * cpu_f16_to_f32(v[r * stride + c]);
 }
 
-/* -- rows ------------------------------------------------------------------------------------------------------------ */
+/* -- rows ---------------------------------------------------------------------------------- */
 
 static float maximum(const float *x, size_t n) {
     float best = x[0];
@@ -240,7 +245,7 @@ static float scores(float *s, size_t n, float scale, float add, const float *col
     return maximum(s, n);
 }
 
-static inline float exp_f32(float x) { /* x in CPU_EXP_MIN..CPU_EXP_MAX */
+static inline float exp_f32(float x) {                                  /* x in CPU_EXP_MIN..CPU_EXP_MAX */
     float shifted = x * CPU_LOG2E + 0x1.8p23f, n = shifted - 0x1.8p23f; /* rounds to the nearest integer */
     float r = x - n * CPU_LN2_HIGH - n * CPU_LN2_LOW;
     float q = CPU_E0 + r * (CPU_E1 + r * (CPU_E2 + r * (CPU_E3 + r * CPU_E4)));
@@ -274,12 +279,15 @@ static inline float erf_f32(float z) {
     float a = fabsf(z), value;
     if (a < 1.0f) {
         float u = z * z;
-        return z * (CPU_S0 + u * (CPU_S1 + u * (CPU_S2 + u * (CPU_S3 + u * (CPU_S4 + u * (CPU_S5 + u * CPU_S6))))));
+        return z * (CPU_S0 +
+                    u * (CPU_S1 + u * (CPU_S2 + u * (CPU_S3 + u * (CPU_S4 + u * (CPU_S5 + u * CPU_S6))))));
     }
     if (!(a < 4.0f)) value = a != a ? a : 1.0f;
     else
-        value = 1.0f - exp_f32(-(CPU_L0 + a * (CPU_L1 + a * (CPU_L2 + a * (CPU_L3 + a * (CPU_L4 + a * (CPU_L5 +
-                a * CPU_L6)))))));
+        value =
+            1.0f -
+            exp_f32(-(CPU_L0 +
+                      a * (CPU_L1 + a * (CPU_L2 + a * (CPU_L3 + a * (CPU_L4 + a * (CPU_L5 + a * CPU_L6)))))));
     return z < 0 ? -value : value;
 }
 

@@ -1,4 +1,5 @@
-/* Linear layers: up to three products of the same input, with bias, activation, residual and low-rank pair in the tail. */
+/* Linear layers: up to three products of the same input, with bias, activation, residual and low-rank pair in
+ * the tail. */
 #include "cpu.h"
 
 void cpu_gemv_block(const cpu_kernels *kernels, const uocr_weight *w, size_t matrix, size_t row0, size_t rows,
@@ -37,8 +38,9 @@ static void gemm_tile(void *argument, size_t tile, uint32_t worker) {
     size_t part = part_of(job, tile);
     tile -= job->first_tile[part];
     size_t row0 = tile % job->row_tiles * job->tile_rows, col0 = tile / job->row_tiles * CPU_GEMM_COLS;
-    cpu_gemm_block(job->backend->kernels, &job->gemm[part], row0, cpu_min(job->tile_rows, job->rows - row0), col0,
-                   cpu_min(CPU_GEMM_COLS, job->parts[part].weight->rows - col0), cpu_scratch(job->backend, worker));
+    cpu_gemm_block(job->backend->kernels, &job->gemm[part], row0, cpu_min(job->tile_rows, job->rows - row0),
+                   col0, cpu_min(CPU_GEMM_COLS, job->parts[part].weight->rows - col0),
+                   cpu_scratch(job->backend, worker));
 }
 
 static void gemv_tile(void *argument, size_t tile, uint32_t worker) {
@@ -46,14 +48,16 @@ static void gemv_tile(void *argument, size_t tile, uint32_t worker) {
     const cpu_kernels *kernels = job->backend->kernels;
     size_t part = part_of(job, tile);
     const cpu_gemm *g = &job->gemm[part];
-    size_t row0 = (tile - job->first_tile[part]) * job->tile_cols, rows = cpu_min(job->tile_cols, g->weight->rows - row0);
+    size_t row0 = (tile - job->first_tile[part]) * job->tile_cols,
+           rows = cpu_min(job->tile_cols, g->weight->rows - row0);
     float product[CPU_GEMV_ROWS], bias[CPU_GEMV_ROWS], *y = g->y + row0;
     (void)worker;
     cpu_gemv_block(kernels, g->weight, 0, row0, rows, job->x, job->xq, product);
     if (g->accumulate)
         for (size_t i = 0; i < rows; i++) product[i] = y[i] + product[i];
     if (g->bias) cpu_weight_read(g->bias, 0, row0, rows, bias);
-    if (g->bias || g->activation != UOCR_IDENTITY) kernels->tail(product, g->bias ? bias : NULL, rows, g->activation);
+    if (g->bias || g->activation != UOCR_IDENTITY)
+        kernels->tail(product, g->bias ? bias : NULL, rows, g->activation);
     memcpy(y, product, rows * sizeof(float));
 }
 
@@ -90,7 +94,8 @@ static uocr_status linear(uocr_backend *backend, uocr_tensor x, const uocr_linea
     cpu_backend *b = cpu_of(backend);
     double begun = cpu_begin(b), flops = 0;
     uint64_t bytes = 0;
-    linear_job job = {.backend = b, .parts = parts, .count = count, .rows = x.rows, .x = cpu_f32(x), .ldx = x.stride};
+    linear_job job = {
+        .backend = b, .parts = parts, .count = count, .rows = x.rows, .x = cpu_f32(x), .ldx = x.stride};
     cpu_quantized quantized;
     assert(count >= 1 && count <= 3);
     if (!x.rows) return UOCR_OK;
@@ -98,7 +103,8 @@ static uocr_status linear(uocr_backend *backend, uocr_tensor x, const uocr_linea
         const uocr_linear_part *part = &parts[p];
         const uocr_weight *w = part->weight;
         assert(w->cols == x.cols && w->rows == part->y.cols && part->y.rows == x.rows);
-        assert(part->activation == UOCR_IDENTITY || !part->accumulate); /* a residual is added to the plain product */
+        assert(part->activation == UOCR_IDENTITY ||
+               !part->accumulate); /* a residual is added to the plain product */
         bool adapted = part->adapter_a && part->adapter_b;
         if (adapted) { /* first, so that the product goes on from it and the activation sees the sum */
             assert(part->adapter_a->rows * sizeof(float) <= b->scratch_stride);
@@ -106,9 +112,14 @@ static uocr_status linear(uocr_backend *backend, uocr_tensor x, const uocr_linea
             uocr_status status = uocr_pool_run(b->pool, x.rows, adapter_tile, &adapter);
             if (status != UOCR_OK) return status;
         }
-        job.gemm[p] = (cpu_gemm){.x = job.x, .ldx = job.ldx, .weight = w, .bias = part->bias,
-                                 .activation = part->activation, .accumulate = part->accumulate || adapted,
-                                 .y = cpu_f32(part->y), .ldy = part->y.stride};
+        job.gemm[p] = (cpu_gemm){.x = job.x,
+                                 .ldx = job.ldx,
+                                 .weight = w,
+                                 .bias = part->bias,
+                                 .activation = part->activation,
+                                 .accumulate = part->accumulate || adapted,
+                                 .y = cpu_f32(part->y),
+                                 .ldy = part->y.stride};
         if (x.rows == 1 && cpu_uses_int8(b, w->dtype) && !job.xq) {
             cpu_arena arena = cpu_arena_begin(b);
             quantized = cpu_take_quantized(&arena, 1, x.cols);
@@ -124,8 +135,10 @@ static uocr_status linear(uocr_backend *backend, uocr_tensor x, const uocr_linea
     job.row_tiles = x.rows == 1 ? 1 : cpu_divide_up(x.rows, job.tile_rows);
     job.tile_cols = x.rows == 1 ? cpu_gemv_tile(b, all) : CPU_GEMM_COLS;
     for (size_t p = 0; p < count; p++)
-        job.first_tile[p + 1] = job.first_tile[p] + job.row_tiles * cpu_divide_up(parts[p].weight->rows, job.tile_cols);
-    uocr_status status = uocr_pool_run(b->pool, job.first_tile[count], x.rows == 1 ? gemv_tile : gemm_tile, &job);
+        job.first_tile[p + 1] =
+            job.first_tile[p] + job.row_tiles * cpu_divide_up(parts[p].weight->rows, job.tile_cols);
+    uocr_status status =
+        uocr_pool_run(b->pool, job.first_tile[count], x.rows == 1 ? gemv_tile : gemm_tile, &job);
     cpu_end(b, "linear", begun, bytes, flops);
     return status;
 }

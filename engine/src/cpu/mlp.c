@@ -1,7 +1,8 @@
-/* Gated feed-forward layers: y += down( silu(gate x) * (up x) ), for one weight set or for each row's experts.
+/* Gated feed-forward layers: y += down( silu(gate x) * (up x) ), for one weight set or for each row's
+ * experts.
  *
- * One row streams the weights it needs once. Several rows are sorted by expert, multiplied bucket by bucket, and summed
- * row by row in the order of their ids, so that no result depends on threads. */
+ * One row streams the weights it needs once. Several rows are sorted by expert, multiplied bucket by bucket,
+ * and summed row by row in the order of their ids, so that no result depends on threads. */
 #include "cpu.h"
 
 /* The work of one call. A plain swiglu is one expert that every row uses with weight 1. */
@@ -25,7 +26,7 @@ typedef struct mlp_job {
     size_t tile_rows;
 } mlp_job;
 
-/* -- one row ------------------------------------------------------------------------------------------------------------------- */
+/* -- one row ------------------------------------------------------------------------------- */
 
 static size_t expert_of(const mlp_job *job, size_t place) { return job->ids ? (size_t)job->ids[place] : 0; }
 
@@ -78,7 +79,7 @@ static uocr_status run_row(cpu_backend *b, mlp_job *job, cpu_arena *arena) {
     return uocr_pool_run(b->pool, cpu_divide_up(job->hidden, job->tile_rows), row_down_tile, job);
 }
 
-/* -- several rows -------------------------------------------------------------------------------------------------------------- */
+/* -- several rows -------------------------------------------------------------------------- */
 
 static void sort_rows(mlp_job *job, size_t rows) {
     memset(job->start, 0, (job->experts + 1) * sizeof *job->start);
@@ -88,7 +89,8 @@ static void sort_rows(mlp_job *job, size_t rows) {
             job->start[job->ids[r * job->ids_stride + k] + 1]++;
         }
     for (size_t e = 0; e < job->experts; e++) job->start[e + 1] += job->start[e];
-    /* start[e] walks through its bucket and ends where the next begins; then everything is moved back one place. */
+    /* start[e] walks through its bucket and ends where the next begins; then everything is moved back one
+     * place. */
     for (size_t r = 0; r < rows; r++)
         for (size_t k = 0; k < job->top_k; k++) {
             uint32_t at = job->start[job->ids[r * job->ids_stride + k]]++;
@@ -123,7 +125,8 @@ static bucket_tile find_bucket_tile(const mlp_job *job, size_t tile) {
 
 static size_t count_bucket_tiles(const mlp_job *job) {
     size_t tiles = 0;
-    for (size_t e = 0; e < job->experts; e++) tiles += cpu_divide_up(job->start[e + 1] - job->start[e], job->tile_rows);
+    for (size_t e = 0; e < job->experts; e++)
+        tiles += cpu_divide_up(job->start[e + 1] - job->start[e], job->tile_rows);
     return tiles;
 }
 
@@ -133,8 +136,13 @@ static void gate_tile(void *argument, size_t tile, uint32_t worker) {
     uint8_t *scratch = cpu_scratch(job->backend, worker);
     float *up = (float *)(void *)(scratch + cpu_gemm_scratch()); /* [tile_rows, CPU_GEMM_COLS] */
     bucket_tile t = find_bucket_tile(job, tile / job->col_tiles);
-    size_t col0 = tile % job->col_tiles * CPU_GEMM_COLS, cols = cpu_min(CPU_GEMM_COLS, job->intermediate - col0);
-    cpu_gemm gemm = {.gather = gather_rows, .context = job, .weight = job->gate, .matrix = t.expert, .y = job->h,
+    size_t col0 = tile % job->col_tiles * CPU_GEMM_COLS,
+           cols = cpu_min(CPU_GEMM_COLS, job->intermediate - col0);
+    cpu_gemm gemm = {.gather = gather_rows,
+                     .context = job,
+                     .weight = job->gate,
+                     .matrix = t.expert,
+                     .y = job->h,
                      .ldy = job->intermediate};
     if (!job->ids) gemm.x = cpu_f32(job->x), gemm.ldx = job->x.stride;
     cpu_gemm_block(kernels, &gemm, t.first, t.rows, col0, cols, scratch);
@@ -152,11 +160,15 @@ static void down_tile(void *argument, size_t tile, uint32_t worker) {
     const mlp_job *job = argument;
     bucket_tile t = find_bucket_tile(job, tile / job->col_tiles);
     size_t col0 = tile % job->col_tiles * CPU_GEMM_COLS;
-    cpu_gemm gemm = {.x = job->h, .ldx = job->intermediate, .weight = job->down, .matrix = t.expert, .y = job->out,
+    cpu_gemm gemm = {.x = job->h,
+                     .ldx = job->intermediate,
+                     .weight = job->down,
+                     .matrix = t.expert,
+                     .y = job->out,
                      .ldy = job->hidden};
     if (!job->ids) gemm.y = cpu_f32(job->y), gemm.ldy = job->y.stride, gemm.accumulate = true;
-    cpu_gemm_block(job->backend->kernels, &gemm, t.first, t.rows, col0, cpu_min(CPU_GEMM_COLS, job->hidden - col0),
-                   cpu_scratch(job->backend, worker));
+    cpu_gemm_block(job->backend->kernels, &gemm, t.first, t.rows, col0,
+                   cpu_min(CPU_GEMM_COLS, job->hidden - col0), cpu_scratch(job->backend, worker));
 }
 
 static void combine_tile(void *argument, size_t row, uint32_t worker) {
@@ -195,7 +207,7 @@ static uocr_status run_rows(cpu_backend *b, mlp_job *job, cpu_arena *arena) {
     return uocr_pool_run(b->pool, rows, combine_tile, job);
 }
 
-/* -- operators ------------------------------------------------------------------------------------------------------------------- */
+/* -- operators ----------------------------------------------------------------------------- */
 
 static uocr_status run(cpu_backend *b, const char *name, mlp_job *job) {
     double begun = cpu_begin(b);
@@ -205,26 +217,38 @@ static uocr_status run(cpu_backend *b, const char *name, mlp_job *job) {
     job->backend = b;
     job->hidden = job->x.cols;
     job->intermediate = job->gate->rows;
-    assert(job->gate->cols == job->hidden && job->up->cols == job->hidden && job->up->rows == job->intermediate);
-    assert(job->down->cols == job->intermediate && job->down->rows == job->hidden && job->y.cols == job->hidden);
+    assert(job->gate->cols == job->hidden && job->up->cols == job->hidden &&
+           job->up->rows == job->intermediate);
+    assert(job->down->cols == job->intermediate && job->down->rows == job->hidden &&
+           job->y.cols == job->hidden);
     assert(job->hidden * sizeof(float) <= b->scratch_stride);
     uocr_status status = rows == 1 ? run_row(b, job, &arena) : run_rows(b, job, &arena);
-    uint64_t one = cpu_weight_traffic(job->gate) + cpu_weight_traffic(job->up) + cpu_weight_traffic(job->down);
+    uint64_t one =
+        cpu_weight_traffic(job->gate) + cpu_weight_traffic(job->up) + cpu_weight_traffic(job->down);
     cpu_end(b, name, begun, one * (job->ids ? cpu_min(rows * job->top_k, job->experts) : 1),
             6.0 * (double)(rows * job->top_k * job->hidden * job->intermediate));
     return status;
 }
 
-static uocr_status swiglu(uocr_backend *backend, uocr_tensor x, const uocr_weight *gate, const uocr_weight *up,
-                          const uocr_weight *down, uocr_tensor y) {
+static uocr_status swiglu(uocr_backend *backend, uocr_tensor x, const uocr_weight *gate,
+                          const uocr_weight *up, const uocr_weight *down, uocr_tensor y) {
     mlp_job job = {.gate = gate, .up = up, .down = down, .x = x, .y = y, .top_k = 1, .experts = 1};
     return run(cpu_of(backend), "swiglu", &job);
 }
 
-static uocr_status experts(uocr_backend *backend, uocr_tensor x, uocr_tensor ids, uocr_tensor weights, const uocr_weight *gate,
-                           const uocr_weight *up, const uocr_weight *down, uocr_tensor y) {
-    mlp_job job = {.gate = gate, .up = up, .down = down, .x = x, .y = y, .ids = cpu_i32(ids), .weights = cpu_f32(weights),
-                   .ids_stride = ids.stride, .weights_stride = weights.stride, .top_k = ids.cols,
+static uocr_status experts(uocr_backend *backend, uocr_tensor x, uocr_tensor ids, uocr_tensor weights,
+                           const uocr_weight *gate, const uocr_weight *up, const uocr_weight *down,
+                           uocr_tensor y) {
+    mlp_job job = {.gate = gate,
+                   .up = up,
+                   .down = down,
+                   .x = x,
+                   .y = y,
+                   .ids = cpu_i32(ids),
+                   .weights = cpu_f32(weights),
+                   .ids_stride = ids.stride,
+                   .weights_stride = weights.stride,
+                   .top_k = ids.cols,
                    .experts = gate->matrices};
     assert(ids.rows == x.rows && weights.rows == x.rows && weights.cols == ids.cols);
     return run(cpu_of(backend), "experts", &job);
@@ -240,8 +264,9 @@ static size_t swiglu_workspace(const uocr_backend *b, size_t rows, size_t hidden
 static size_t experts_workspace(const uocr_backend *b, size_t rows, size_t top_k, size_t count, size_t hidden,
                                 size_t intermediate) {
     size_t entries = rows * top_k;
-    size_t bytes = cpu_piece(entries * intermediate * sizeof(float)) + cpu_piece((count + 1) * sizeof(uint32_t)) +
-                   2 * cpu_piece(entries * sizeof(uint32_t)) + cpu_piece(entries * hidden * sizeof(float));
+    size_t bytes = cpu_piece(entries * intermediate * sizeof(float)) +
+                   cpu_piece((count + 1) * sizeof(uint32_t)) + 2 * cpu_piece(entries * sizeof(uint32_t)) +
+                   cpu_piece(entries * hidden * sizeof(float));
     if (b->precision != UOCR_PRECISION_EXACT)
         bytes += cpu_quantized_bytes(1, hidden) + cpu_quantized_bytes(top_k, intermediate);
     return bytes;

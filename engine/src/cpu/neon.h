@@ -22,7 +22,9 @@ CPU_INLINE void neon_store_tail(float *y, size_t n, float32x4_t v) {
     memcpy(y, lane, n * sizeof(float));
 }
 
-CPU_INLINE float32x4_t neon_load_f16(const uint16_t *x) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x))); }
+CPU_INLINE float32x4_t neon_load_f16(const uint16_t *x) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x)));
+}
 
 CPU_INLINE float32x4_t neon_load_f16_tail(const uint16_t *x, size_t n) {
     uint16_t lane[4] = {0};
@@ -71,7 +73,9 @@ void neon_gemv_int8_q8(const cpu_weight_rows *, size_t rows, size_t k, const cpu
 void neon_gemv_int8_q4(const cpu_weight_rows *, size_t rows, size_t k, const cpu_quantized *x, float *y);
 void neon_quantize(const float *x, size_t n, const cpu_quantized *out);
 /* dotprod_neon.c: the same with the integer dot product instruction */
-void neon_dotprod_gemv_int8_q8(const cpu_weight_rows *, size_t rows, size_t k, const cpu_quantized *x, float *y);
-void neon_dotprod_gemv_int8_q4(const cpu_weight_rows *, size_t rows, size_t k, const cpu_quantized *x, float *y);
+void neon_dotprod_gemv_int8_q8(const cpu_weight_rows *, size_t rows, size_t k, const cpu_quantized *x,
+                               float *y);
+void neon_dotprod_gemv_int8_q4(const cpu_weight_rows *, size_t rows, size_t k, const cpu_quantized *x,
+                               float *y);
 
 #endif

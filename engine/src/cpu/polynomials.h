@@ -1,5 +1,6 @@
-/* Polynomials shared by every instruction set, fitted (weighted least squares driven to the minimax error, rounded to
- * f32) for exp and erf. Errors of the polynomials alone, before f32 arithmetic, stand beside them. */
+/* Polynomials shared by every instruction set, fitted (weighted least squares driven to the minimax error,
+ * rounded to f32) for exp and erf. Errors of the polynomials alone, before f32 arithmetic, stand beside them.
+ */
 #ifndef UOCR_SRC_CPU_POLYNOMIALS_H
 #define UOCR_SRC_CPU_POLYNOMIALS_H
 

@@ -10,7 +10,8 @@ void cpu_weight_read(const uocr_weight *w, size_t row, size_t first, size_t coun
     for (size_t i = 0; i < count; i++) {
         size_t c = first + i, in_group = c % UOCR_GROUP;
         if (w->dtype == UOCR_F32) memcpy(out + i, source.data + 4 * c, 4);
-        else if (w->dtype == UOCR_F16) out[i] = cpu_f16_to_f32(((const uint16_t *)(const void *)source.data)[c]);
+        else if (w->dtype == UOCR_F16)
+            out[i] = cpu_f16_to_f32(((const uint16_t *)(const void *)source.data)[c]);
         else {
             float scale = cpu_group_scale(source.scales, c / UOCR_GROUP);
             if (w->dtype == UOCR_Q8) out[i] = (float)((const int8_t *)source.data)[c] * scale;
@@ -103,27 +104,31 @@ static uocr_status norm(uocr_backend *backend, const char *name, rows_job job) {
     return status;
 }
 
-static uocr_status layer_norm(uocr_backend *backend, uocr_tensor x, const uocr_weight *w, const uocr_weight *b, float eps,
-                              uocr_tensor y) {
-    return norm(backend, "layer_norm", (rows_job){.x = x, .y = y, .w = w, .b = b, .eps = eps, .row = layer_norm_row});
+static uocr_status layer_norm(uocr_backend *backend, uocr_tensor x, const uocr_weight *w,
+                              const uocr_weight *b, float eps, uocr_tensor y) {
+    return norm(backend, "layer_norm",
+                (rows_job){.x = x, .y = y, .w = w, .b = b, .eps = eps, .row = layer_norm_row});
 }
 
-static uocr_status rms_norm(uocr_backend *backend, uocr_tensor x, const uocr_weight *w, float eps, uocr_tensor y) {
+static uocr_status rms_norm(uocr_backend *backend, uocr_tensor x, const uocr_weight *w, float eps,
+                            uocr_tensor y) {
     return norm(backend, "rms_norm", (rows_job){.x = x, .y = y, .w = w, .eps = eps, .row = rms_norm_row});
 }
 
 static void copy_row(const rows_job *job, size_t i, float *scratch) {
     size_t from = job->from ? job->from[i] : i, to = job->to ? job->to[i] : i;
     (void)scratch;
-    memcpy(cpu_f32(job->y) + to * job->y.stride, cpu_f32(job->x) + from * job->x.stride, job->x.cols * sizeof(float));
+    memcpy(cpu_f32(job->y) + to * job->y.stride, cpu_f32(job->x) + from * job->x.stride,
+           job->x.cols * sizeof(float));
 }
 
-static uocr_status copy_rows(uocr_backend *backend, uocr_tensor src, const uint32_t *src_rows, uocr_tensor dst,
-                             const uint32_t *dst_rows, size_t count) {
+static uocr_status copy_rows(uocr_backend *backend, uocr_tensor src, const uint32_t *src_rows,
+                             uocr_tensor dst, const uint32_t *dst_rows, size_t count) {
     cpu_backend *b = cpu_of(backend);
     double begun = cpu_begin(b);
     assert(src.cols == dst.cols);
-    rows_job job = {.backend = b, .x = src, .y = dst, .from = src_rows, .to = dst_rows, .count = count, .row = copy_row};
+    rows_job job = {
+        .backend = b, .x = src, .y = dst, .from = src_rows, .to = dst_rows, .count = count, .row = copy_row};
     uocr_status status = run_rows(b, &job, src.cols);
     cpu_end(b, "copy_rows", begun, 0, 0);
     return status;
@@ -143,8 +148,8 @@ static void embed_tile(void *argument, size_t i, uint32_t worker) {
     cpu_weight_read(job->table, from, 0, job->table->cols, cpu_f32(job->dst) + to * job->dst.stride);
 }
 
-static uocr_status embed_rows(uocr_backend *backend, const uocr_weight *table, const uint32_t *table_rows, uocr_tensor dst,
-                              const uint32_t *dst_rows, size_t count) {
+static uocr_status embed_rows(uocr_backend *backend, const uocr_weight *table, const uint32_t *table_rows,
+                              uocr_tensor dst, const uint32_t *dst_rows, size_t count) {
     cpu_backend *b = cpu_of(backend);
     double begun = cpu_begin(b);
     embed_job job = {table, table_rows, dst_rows, dst};

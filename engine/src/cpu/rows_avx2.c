@@ -17,7 +17,8 @@ CPU_INLINE __m256 exp_vector(__m256 x) {
     q = _mm256_fmadd_ps(q, r, SPLAT(CPU_E1));
     q = _mm256_fmadd_ps(q, r, SPLAT(CPU_E0));
     __m256 value = _mm256_add_ps(SPLAT(1), _mm256_fmadd_ps(_mm256_mul_ps(r, r), q, r));
-    __m256i power = _mm256_slli_epi32(_mm256_add_epi32(_mm256_castps_si256(shifted), _mm256_set1_epi32(127)), 23);
+    __m256i power =
+        _mm256_slli_epi32(_mm256_add_epi32(_mm256_castps_si256(shifted), _mm256_set1_epi32(127)), 23);
     return _mm256_mul_ps(value, _mm256_castsi256_ps(power));
 }
 
@@ -111,7 +112,8 @@ CPU_INLINE __m256 activated(__m256 v, uocr_activation activation) {
         __m256 t = erf_vector(_mm256_mul_ps(v, SPLAT(CPU_SQRT_HALF)));
         return _mm256_mul_ps(_mm256_mul_ps(SPLAT(0.5f), v), _mm256_add_ps(SPLAT(1), t));
     }
-    if (activation == UOCR_GELU_QUICK) return _mm256_mul_ps(v, sigmoid(_mm256_mul_ps(v, SPLAT(CPU_QUICK_GELU))));
+    if (activation == UOCR_GELU_QUICK)
+        return _mm256_mul_ps(v, sigmoid(_mm256_mul_ps(v, SPLAT(CPU_QUICK_GELU))));
     return v;
 }
 
@@ -143,14 +145,16 @@ void avx2_silu_mul(float *gate, const float *up, size_t n) {
     }
     if (i < n) {
         __m256 g = avx2_load_tail(gate + i, n - i, 0);
-        avx2_store_tail(gate + i, n - i, _mm256_mul_ps(_mm256_mul_ps(g, sigmoid(g)), avx2_load_tail(up + i, n - i, 0)));
+        avx2_store_tail(gate + i, n - i,
+                        _mm256_mul_ps(_mm256_mul_ps(g, sigmoid(g)), avx2_load_tail(up + i, n - i, 0)));
     }
 }
 
 void avx2_to_f16(const float *x, size_t n, uint16_t *y) {
     size_t i = 0;
     for (; i + 8 <= n; i += 8)
-        _mm_storeu_si128((__m128i *)(void *)(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+        _mm_storeu_si128((__m128i *)(void *)(y + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
     for (; i < n; i++) y[i] = cpu_f32_to_f16(x[i]);
 }
 

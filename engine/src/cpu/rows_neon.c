@@ -28,7 +28,8 @@ CPU_INLINE float32x4_t clamp(float32x4_t x, float low, float high) {
 }
 
 CPU_INLINE float32x4_t sigmoid(float32x4_t x) {
-    return vdivq_f32(SPLAT(1), vaddq_f32(SPLAT(1), exp_vector(clamp(vnegq_f32(x), CPU_EXP_MIN, CPU_EXP_MAX))));
+    return vdivq_f32(SPLAT(1),
+                     vaddq_f32(SPLAT(1), exp_vector(clamp(vnegq_f32(x), CPU_EXP_MIN, CPU_EXP_MAX))));
 }
 
 CPU_INLINE float32x4_t erf_vector(float32x4_t z) {
@@ -136,7 +137,8 @@ void neon_silu_mul(float *gate, const float *up, size_t n) {
     }
     if (i < n) {
         float32x4_t g = neon_load_tail(gate + i, n - i, 0);
-        neon_store_tail(gate + i, n - i, vmulq_f32(vmulq_f32(g, sigmoid(g)), neon_load_tail(up + i, n - i, 0)));
+        neon_store_tail(gate + i, n - i,
+                        vmulq_f32(vmulq_f32(g, sigmoid(g)), neon_load_tail(up + i, n - i, 0)));
     }
 }
 

@@ -21,13 +21,17 @@ static void gather_patches(const void *context, size_t row0, size_t rows, size_t
     }
 }
 
-static uocr_status patch_embed(uocr_backend *backend, uocr_tensor rgb, size_t size, size_t patch, const uocr_weight *w,
-                               const uocr_weight *bias, uocr_tensor y) {
+static uocr_status patch_embed(uocr_backend *backend, uocr_tensor rgb, size_t size, size_t patch,
+                               const uocr_weight *w, const uocr_weight *bias, uocr_tensor y) {
     cpu_backend *b = cpu_of(backend);
     double begun = cpu_begin(b);
     patch_source source = {rgb.buffer->data + rgb.offset, b->pixel, size, patch};
     size_t rows = (size / patch) * (size / patch);
-    cpu_gemm gemm = {.gather = gather_patches, .context = &source, .weight = w, .bias = bias, .y = cpu_f32(y),
+    cpu_gemm gemm = {.gather = gather_patches,
+                     .context = &source,
+                     .weight = w,
+                     .bias = bias,
+                     .y = cpu_f32(y),
                      .ldy = y.stride};
     assert(rgb.dtype == UOCR_U8 && rgb.stride == rgb.cols && size % patch == 0);
     assert(w->cols == 3 * patch * patch && y.rows == rows && y.cols == w->rows);
@@ -70,7 +74,8 @@ static uocr_status conv3x3(uocr_backend *backend, uocr_tensor x, size_t height, 
     double begun = cpu_begin(b);
     conv_source source = {x, height, width, stride, cpu_divide_up(width, stride)};
     size_t rows = source.out_width * cpu_divide_up(height, stride);
-    cpu_gemm gemm = {.gather = gather_conv, .context = &source, .weight = w, .y = cpu_f32(y), .ldy = y.stride};
+    cpu_gemm gemm = {
+        .gather = gather_conv, .context = &source, .weight = w, .y = cpu_f32(y), .ldy = y.stride};
     assert(x.rows == height * width && w->cols == 9 * x.cols && y.rows == rows && y.cols == w->rows);
     uocr_status status = cpu_gemm_run(b, &gemm, rows);
     cpu_end(b, "conv3x3", begun, cpu_weight_traffic(w), 2.0 * (double)(rows * w->rows * w->cols));
