@@ -9,9 +9,7 @@ import sys
 from PySide6.QtCore import QCoreApplication, QMimeData
 from PySide6.QtGui import QClipboard, QGuiApplication
 
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Clipboard", text)
+translate = QCoreApplication.translate
 
 
 def copy(text: str, html: str = "", clipboard: QClipboard | None = None) -> tuple[bool, str]:
@@ -23,17 +21,19 @@ def copy(text: str, html: str = "", clipboard: QClipboard | None = None) -> tupl
         data.setHtml(html)
     clipboard.setMimeData(data)
     if clipboard.text() != text:
-        return False, _tr(
+        return False, translate(
+            "Clipboard",
             "The clipboard did not take the text: another program may be holding it. Try again, "
-            "or use Export."
+            "or use Export.",
         )
     if not text:
-        return False, _tr("There is no text to copy yet.")
-    words = _tr("Copied {0} characters.").format(f"{len(text):,}")
+        return False, translate("Clipboard", "There is no text to copy yet.")
+    words = translate("Clipboard", "Copied {0} characters.").format(f"{len(text):,}")
     if not stays_after_quit():
-        words += " " + _tr(
+        words += " " + translate(
+            "Clipboard",
             "Leave Leggio open until you have pasted: this desktop forgets the clipboard of "
-            "programs that quit."
+            "programs that quit.",
         )
     return True, words
 

@@ -85,6 +85,7 @@ class ExportDialog(QDialog):
         box.setSpacing(18)
         box.addLayout(form)
         box.addWidget(buttons)
+        self._format.setCurrentIndex(max(0, self._format.findData("md")))
         self._format.currentIndexChanged.connect(self._explain)
         self.setMinimumWidth(460)
         self._explain()

@@ -36,6 +36,7 @@ class HistoryDialog(QDialog):
         self._list = QListWidget(self)
         self._list.setAlternatingRowColors(True)
         self._list.setWordWrap(True)
+        self._list.setSpacing(3)
         self._list.setAccessibleName(self.tr("Documents read before"))
         self._note = QLabel(store.problem, self)
         self._note.setWordWrap(True)
@@ -74,7 +75,7 @@ class HistoryDialog(QDialog):
             when = QLocale().toString(
                 QDateTime.fromSecsSinceEpoch(int(past.read_at)), QLocale.FormatType.ShortFormat
             )
-            pages = self.tr("%n page(s)", "", past.pages)
+            pages = self.tr("1 page") if past.pages == 1 else self.tr("{0} pages").format(past.pages)
             item = QListWidgetItem(f"{past.name}\n{when} · {pages} · {past.model}\n{past.snippet}")
             item.setData(Qt.ItemDataRole.UserRole, past)
             item.setToolTip(str(past.path))

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QWidget
 from leggio.look.colours import colours
 
 SAMPLES = 120
-SAMPLE_S = 0.25
-"""Seconds of decoding between two samples."""
+SAMPLE_S, SAMPLE_TOKENS = 0.1, 8
+"""Least seconds of decoding and tokens between two samples: a slow model's plot is not all noise."""
 
 
 class RatePlot(QWidget):
@@ -41,7 +41,7 @@ class RatePlot(QWidget):
         """Count so far and the seconds of decoding it took; True when a sample was completed."""
         if tokens < self._tokens or seconds < self._seconds:
             self.restart()
-        if seconds - self._seconds < SAMPLE_S:
+        if seconds - self._seconds < SAMPLE_S or tokens - self._tokens < SAMPLE_TOKENS:
             return False
         self._rates.append((tokens - self._tokens) / (seconds - self._seconds))
         self._tokens, self._seconds = tokens, seconds
@@ -57,8 +57,8 @@ class RatePlot(QWidget):
             if len(self._rates) < 2:
                 return
             top = max(self._rates) * 1.15 or 1.0
-            step = width / (SAMPLES - 1)
-            start = width - step * (len(self._rates) - 1)
+            step = width / max(30, len(self._rates) - 1)
+            start = 0.0
             points = [QPointF(start + i * step, height - r / top * height) for i, r in enumerate(self._rates)]
             accent = self.palette().color(QPalette.ColorRole.Link)
             area = QPainterPath(QPointF(points[0].x(), height))

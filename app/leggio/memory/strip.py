@@ -186,13 +186,11 @@ class EngineStrip(QWidget):
         if timings.tokens_per_second:
             words = self.tr("{0} · {1} a second").format(words, f"{timings.tokens_per_second:.0f}")
         self._tokens.setText(words)
-        self._detail.setText(
-            self.tr("{0} · looked {1} s, wrote {2} s").format(
-                self.finish_words(page.finish_reason),
-                f"{timings.vision_s + timings.prefill_s:.1f}",
-                f"{timings.decode_s:.1f}",
-            )
-        )
+        ended = self.finish_words(page.finish_reason)
+        looked, wrote = timings.vision_s + timings.prefill_s, timings.decode_s
+        # A document from the history may have been read by another program that did not tell its times.
+        told = self.tr("{0} · looked {1} s, wrote {2} s").format(ended, f"{looked:.1f}", f"{wrote:.1f}")
+        self._detail.setText(told if wrote else ended)
         self._progress.set_value(0)
         self._rate_text = ""
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication
 from uocr.errors import OverBudget
 
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Memory", text)
+translate = QCoreApplication.translate
 
 
 def bytes_text(count: int) -> str:
@@ -28,16 +26,16 @@ def _plain(category: str) -> str:
 def category_name(category: str) -> str:
     """The engine's category as a short label."""
     names = {
-        "model views": _tr("Model"),
-        "kv cache": _tr("Text memory"),
-        "prompt embeddings": _tr("Prompt"),
-        "vision workspace": _tr("Looking"),
-        "vision features": _tr("Picture features"),
-        "host staging": _tr("Page pixels"),
-        "decoder scratch": _tr("Writing"),
-        "moe scratch": _tr("Experts"),
-        "logits readback": _tr("Word choice"),
-        "transient": _tr("Short-lived"),
+        "model views": translate("Memory", "Model"),
+        "kv cache": translate("Memory", "Text memory"),
+        "prompt embeddings": translate("Memory", "Prompt"),
+        "vision workspace": translate("Memory", "Looking"),
+        "vision features": translate("Memory", "Picture features"),
+        "host staging": translate("Memory", "Page pixels"),
+        "decoder scratch": translate("Memory", "Writing"),
+        "moe scratch": translate("Memory", "Experts"),
+        "logits readback": translate("Memory", "Word choice"),
+        "transient": translate("Memory", "Short-lived"),
     }
     plain = _plain(category)
     return names.get(plain, plain.capitalize())
@@ -46,18 +44,24 @@ def category_name(category: str) -> str:
 def category_help(category: str) -> str:
     """What the category holds, with its technical name."""
     helps = {
-        "model views": _tr("The model file, mapped from disk (model views). Other programs may share it."),
-        "kv cache": _tr(
-            "Keys and values of the text so far (KV cache). Fixed in size, however long the page."
+        "model views": translate(
+            "Memory", "The model file, mapped from disk (model views). Other programs may share it."
         ),
-        "prompt embeddings": _tr("The question to the model, picture included (prompt embeddings)."),
-        "vision workspace": _tr("Working space while the page is looked at (vision workspace)."),
-        "vision features": _tr("What was seen on the page (vision features)."),
-        "host staging": _tr("Pixels on their way to the engine (host staging)."),
-        "decoder scratch": _tr("Working space while text is written (decoder scratch)."),
-        "moe scratch": _tr("Working space of the experts (mixture-of-experts scratch)."),
-        "logits readback": _tr("Scores of the possible next pieces of text (logits)."),
-        "transient": _tr("Held for a moment only (transient)."),
+        "kv cache": translate(
+            "Memory", "Keys and values of the text so far (KV cache). Fixed in size, however long the page."
+        ),
+        "prompt embeddings": translate(
+            "Memory", "The question to the model, picture included (prompt embeddings)."
+        ),
+        "vision workspace": translate(
+            "Memory", "Working space while the page is looked at (vision workspace)."
+        ),
+        "vision features": translate("Memory", "What was seen on the page (vision features)."),
+        "host staging": translate("Memory", "Pixels on their way to the engine (host staging)."),
+        "decoder scratch": translate("Memory", "Working space while text is written (decoder scratch)."),
+        "moe scratch": translate("Memory", "Working space of the experts (mixture-of-experts scratch)."),
+        "logits readback": translate("Memory", "Scores of the possible next pieces of text (logits)."),
+        "transient": translate("Memory", "Held for a moment only (transient)."),
     }
     return helps.get(_plain(category), category)
 
@@ -67,4 +71,8 @@ def refusal_rows(error: object) -> list[tuple[str, str]]:
     if not isinstance(error, OverBudget):
         return []
     rows = [(category_name(name), bytes_text(size)) for name, size in error.estimate.items() if size]
-    return [*rows, (_tr("Needed"), bytes_text(error.needed)), (_tr("Budget"), bytes_text(error.budget))]
+    return [
+        *rows,
+        (translate("Memory", "Needed"), bytes_text(error.needed)),
+        (translate("Memory", "Budget"), bytes_text(error.budget)),
+    ]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPen
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 from uocr.document import BOX_SCALE, Box
 from uocr.views import ViewPlan
@@ -118,7 +118,7 @@ class ViewsItem(QGraphicsItem):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(frame)
         for rect in self.crop_rects():
-            painter.drawRect(rect)
+            painter.drawRect(self.rect)
 
     def captions(self) -> list[tuple[QRectF, str]]:
         """(place, tokens) of every view; the last is the global one."""
@@ -131,15 +131,24 @@ class ViewsItem(QGraphicsItem):
 class CaptionItem(QGraphicsItem):
     """A small label that keeps its size at every zoom, at the upper left corner of a rectangle."""
 
-    def __init__(self, place: QRectF, text: str, colour: QColor, parent: QGraphicsItem | None = None) -> None:
+    def __init__(
+        self,
+        place: QRectF,
+        text: str,
+        colour: QColor,
+        parent: QGraphicsItem | None = None,
+        *,
+        outside: bool = False,
+    ) -> None:
         super().__init__(parent)
         self._text, self._colour = text, colour
+        self._corner = QPointF(-19, 0) if outside else QPointF(3, 3)
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIgnoresTransformations)
         self.setPos(place.topLeft())
         self.setZValue(Layer.MARKS)
 
     def boundingRect(self) -> QRectF:
-        return QRectF(0, 0, 12 + 8 * len(self._text), 20)
+        return QRectF(self._corner.x(), self._corner.y(), 14 + 9 * len(self._text), 18)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
@@ -151,9 +160,10 @@ class CaptionItem(QGraphicsItem):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self._colour)
-        painter.drawRoundedRect(QRectF(3, 3, width, 16), 3, 3)
+        place = QRectF(self._corner.x(), self._corner.y(), width, 16)
+        painter.drawRoundedRect(place, 3, 3)
         painter.setPen(QColor("#ffffff" if self._colour.lightness() < 150 else "#1d1d1f"))
-        painter.drawText(QRectF(3, 3, width, 16), Qt.AlignmentFlag.AlignCenter, self._text)
+        painter.drawText(place, Qt.AlignmentFlag.AlignCenter, self._text)
 
 
 class MarkItem(QGraphicsItem):
@@ -166,7 +176,7 @@ class MarkItem(QGraphicsItem):
         self.setZValue(Layer.MARKS)
         tones = colours()
         self._colour = tones.missed if kind == "missed" else tones.invented
-        CaptionItem(rect, "?", self._colour, self)
+        CaptionItem(rect, "?", self._colour, self, outside=True)
 
     def boundingRect(self) -> QRectF:
         return self.rect.adjusted(-4, -4, 4, 4)
@@ -203,13 +213,11 @@ class RegionItem(QGraphicsItem):
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
-        dim = QColor(0, 0, 0, 70)
-        page, rect = self._page, self.rect
-        painter.fillRect(QRectF(page.left(), page.top(), page.width(), rect.top() - page.top()), dim)
-        painter.fillRect(QRectF(page.left(), rect.bottom(), page.width(), page.bottom() - rect.bottom()), dim)
-        painter.fillRect(QRectF(page.left(), rect.top(), rect.left() - page.left(), rect.height()), dim)
-        painter.fillRect(QRectF(rect.right(), rect.top(), page.right() - rect.right(), rect.height()), dim)
+        outside = QPainterPath()
+        outside.addRect(self._page)
+        outside.addRect(self.rect)  # odd-even fill: the region stays clear
+        painter.fillPath(outside, QColor(0, 0, 0, 70))
         pen = QPen(colours().frame, 2)
         pen.setCosmetic(True)
         painter.setPen(pen)
-        painter.drawRect(rect)
+        painter.drawRect(self.rect)

@@ -6,26 +6,28 @@ from PySide6.QtCore import QCoreApplication
 
 from leggio.pages.items import PageItem, PageState
 
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Pages", text)
+translate = QCoreApplication.translate
 
 
 def badge(item: PageItem) -> str:
     """One or two words."""
     if item.state is PageState.READING:
-        words = {"vision": _tr("Looking"), "prefill": _tr("Preparing"), "decode": _tr("Writing")}
-        word = words.get(item.phase, _tr("Reading"))
+        words = {
+            "vision": translate("Pages", "Looking"),
+            "prefill": translate("Pages", "Preparing"),
+            "decode": translate("Pages", "Writing"),
+        }
+        word = words.get(item.phase, translate("Pages", "Reading"))
         return f"{word} {item.progress:.0%}" if item.phase in ("vision", "prefill") else word
     return {
-        PageState.NEW: _tr("Not read"),
-        PageState.WAITING: _tr("Waiting"),
-        PageState.DONE: _tr("Done"),
-        PageState.CUT: _tr("Cut short"),
-        PageState.LOOPED: _tr("Went in circles"),
-        PageState.BLANK: _tr("Blank"),
-        PageState.FAILED: _tr("Failed"),
-        PageState.CANCELLED: _tr("Cancelled"),
+        PageState.NEW: translate("Pages", "Not read"),
+        PageState.WAITING: translate("Pages", "Waiting"),
+        PageState.DONE: translate("Pages", "Done"),
+        PageState.CUT: translate("Pages", "Cut short"),
+        PageState.LOOPED: translate("Pages", "Went in circles"),
+        PageState.BLANK: translate("Pages", "Blank"),
+        PageState.FAILED: translate("Pages", "Failed"),
+        PageState.CANCELLED: translate("Pages", "Cancelled"),
     }[item.state]
 
 
@@ -35,13 +37,15 @@ def explain(item: PageItem) -> str:
         return item.error
     if item.state is PageState.CUT:
         count = item.page.timings.generated_tokens if item.page else 0
-        return _tr(
-            "The page did not fit: reading stopped after {0} tokens, the text below ends early."
+        return translate(
+            "Pages", "The page did not fit: reading stopped after {0} tokens, the text below ends early."
         ).format(f"{count:,}")
     return {
-        PageState.LOOPED: _tr("The model began to repeat itself and was stopped. The text below ends early."),
-        PageState.BLANK: _tr("This page is blank: there is nothing to read on it."),
-        PageState.CANCELLED: _tr("Reading was cancelled. What was read until then is kept."),
+        PageState.LOOPED: translate(
+            "Pages", "The model began to repeat itself and was stopped. The text below ends early."
+        ),
+        PageState.BLANK: translate("Pages", "This page is blank: there is nothing to read on it."),
+        PageState.CANCELLED: translate("Pages", "Reading was cancelled. What was read until then is kept."),
     }.get(item.state, "")
 
 
@@ -49,6 +53,6 @@ def describe(item: PageItem) -> str:
     """The hover text of a row."""
     lines = [item.title, badge(item)]
     if item.page is not None and item.page.width:
-        lines.append(_tr("{0} x {1} pixels").format(item.page.width, item.page.height))
+        lines.append(translate("Pages", "{0} x {1} pixels").format(item.page.width, item.page.height))
     sentence = explain(item)
     return "\n".join(lines + ([sentence] if sentence else []))

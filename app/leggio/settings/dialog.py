@@ -94,7 +94,11 @@ class ReadWithDialog(QDialog):
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self._settings = settings
         self._form = SettingsForm(ReadSettings, visible_read_fields(), settings, self)
-        words = QLabel(self.tr("These hold for %n chosen page(s) only.", "", pages), self)
+        one, many = (
+            self.tr("These hold for the chosen page only."),
+            self.tr("These hold for {0} chosen pages only."),
+        )
+        words = QLabel(one if pages == 1 else many.format(pages), self)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel, self)
         read = buttons.addButton(self.tr("Read"), QDialogButtonBox.ButtonRole.AcceptRole)
         read.setDefault(True)

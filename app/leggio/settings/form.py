@@ -6,10 +6,12 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLineEdit, QSpinBox, QWidget
 
 from leggio.settings.table import PRESET_CHOICES, READ_HELPS, READ_TITLES, field_type
+
+translate = QCoreApplication.translate
 
 _LIMITS = {
     "dpi": (36, 1200),
@@ -22,10 +24,20 @@ _LIMITS = {
     "ngram_size": (-1, 1000),
     "ngram_window": (-1, 100_000),
 }
+_SUFFIXES = {"dpi": " dpi", "doubt": " %", "text_size": " pt"}
+_SPECIAL = {
+    "doubt": QT_TRANSLATE_NOOP("Settings", "as the model suggests"),
+    "text_size": QT_TRANSLATE_NOOP("Settings", "the system's"),
+    "threads": QT_TRANSLATE_NOOP("Settings", "all"),
+    "max_new_tokens": QT_TRANSLATE_NOOP("Settings", "the model's limit"),
+    "loop_history": QT_TRANSLATE_NOOP("Settings", "never stop"),
+}
+"""What the least value means, in words."""
 _MODEL_S_OWN = -1  # what a spin box shows for None
 
 
-def tr(text: str) -> str:
+def shown(text: str) -> str:
+    """A text of the tables, translated."""
     return QCoreApplication.translate("Settings", text) if text else ""
 
 
@@ -47,8 +59,8 @@ class SettingsForm(QWidget):
         form.setHorizontalSpacing(16)
         form.setVerticalSpacing(10)
         for f in fields:
-            title = tr(str(f.metadata.get("title") or READ_TITLES.get(f.name, f.name)))
-            help_text = tr(READ_HELPS.get(f.name) or str(f.metadata["help"]))
+            title = shown(str(f.metadata.get("title") or READ_TITLES.get(f.name, f.name)))
+            help_text = shown(READ_HELPS.get(f.name) or str(f.metadata["help"]))
             kind, optional = field_type(owner, f.name)
             widget = self._widget(f, kind, optional, getattr(values, f.name), title)
             widget.setToolTip(help_text)
@@ -74,13 +86,14 @@ class SettingsForm(QWidget):
         if kind is int:
             spin = QSpinBox(self)
             spin.setRange(*_LIMITS.get(f.name, (0, 1_000_000)))
-            if optional:
-                spin.setSpecialValueText(tr("as the model says"))
+            spin.setSuffix(_SUFFIXES.get(f.name, ""))
+            if optional or f.name in _SPECIAL:
+                spin.setSpecialValueText(shown(_SPECIAL.get(f.name, "as the model says")))
             spin.setValue(_MODEL_S_OWN if value is None else int(value))
             return spin
         line = QLineEdit("" if value is None else str(value), self)
         if optional:
-            line.setPlaceholderText(tr("as the model says"))
+            line.setPlaceholderText(translate("Settings", "as the model says"))
         return line
 
     @property
@@ -101,24 +114,24 @@ class SettingsForm(QWidget):
             chosen = widget.currentData()
             return chosen if chosen or isinstance(before, str) else None
         if isinstance(widget, QSpinBox):
-            return None if widget.specialValueText() and widget.value() == _MODEL_S_OWN else widget.value()
+            return None if widget.value() == _MODEL_S_OWN else widget.value()
         assert isinstance(widget, QLineEdit)
         return widget.text() if widget.text() or isinstance(before, str) else None
 
 
 def choice_words(choice: str) -> str:
     return {
-        "": tr("as the model says"),
-        "system": tr("As the system"),
-        "light": tr("Light"),
-        "dark": tr("Dark"),
+        "": translate("Settings", "as the model says"),
+        "system": translate("Settings", "As the system"),
+        "light": translate("Settings", "Light"),
+        "dark": translate("Settings", "Dark"),
         "en": "English",
         "it": "Italiano",
-        "tiny": tr("tiny (512 pixels)"),
-        "small": tr("small (640 pixels)"),
-        "base": tr("base (1024 pixels)"),
-        "large": tr("large (1280 pixels)"),
-        "gundam": tr("gundam (1024 pixels and close-ups)"),
-        "fast": tr("fast"),
-        "exact": tr("exact"),
+        "tiny": translate("Settings", "tiny (512 pixels)"),
+        "small": translate("Settings", "small (640 pixels)"),
+        "base": translate("Settings", "base (1024 pixels)"),
+        "large": translate("Settings", "large (1280 pixels)"),
+        "gundam": translate("Settings", "gundam (1024 pixels and close-ups)"),
+        "fast": translate("Settings", "fast"),
+        "exact": translate("Settings", "exact"),
     }.get(choice, choice)

@@ -12,9 +12,7 @@ from PySide6.QtGui import QImage
 
 from leggio.reading.task import Input
 
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Incoming", text)
+translate = QCoreApplication.translate
 
 
 @dataclass(slots=True)
@@ -40,9 +38,12 @@ def from_mime(data: QMimeData) -> Incoming:
         if isinstance(image, QImage) and not image.isNull():
             return Incoming([from_qimage(image)])
     if data.hasUrls():
-        words = _tr("Only files can be dropped here. Save the web page or picture first, then drop the file.")
+        words = translate(
+            "Incoming",
+            "Only files can be dropped here. Save the web page or picture first, then drop the file.",
+        )
         return Incoming(refused=words)
-    return Incoming(refused=_tr("There is no picture, PDF or folder in this."))
+    return Incoming(refused=translate("Incoming", "There is no picture, PDF or folder in this."))
 
 
 def from_qimage(image: QImage) -> Image.Image:

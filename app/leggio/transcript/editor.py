@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable
 
 from PySide6.QtCore import QRect, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QUndoCommand
-from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent, QPalette, QUndoCommand
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 from uocr.document import Block, Page
 
 from leggio.pages.items import PageItem
@@ -25,6 +25,14 @@ class BlockEditor(QPlainTextEdit):
         self._before = ""
         self.setAccessibleName(self.tr("Correct this block"))
         self.setTabChangesFocus(True)
+        self.setFrameShape(QFrame.Shape.Box)
+        self.setLineWidth(2)
+        palette = self.palette()
+        palette.setColor(QPalette.ColorRole.WindowText, palette.color(QPalette.ColorRole.Highlight))
+        self.setPalette(palette)
+        self.setToolTip(
+            self.tr("Click elsewhere or press Ctrl+Return to keep the text, Escape to leave it as it was")
+        )
         self.hide()
 
     @property
@@ -32,7 +40,9 @@ class BlockEditor(QPlainTextEdit):
         """The block being corrected, -1 when none is."""
         return self._index
 
-    def edit(self, index: int, text: str, place: QRect) -> None:
+    def edit(self, index: int, text: str, place: QRect, font: QFont) -> None:
+        """Open over `place` (in the parent's pixels) with the text as it stands."""
+        self.setFont(font)
         self._index, self._before = index, text
         self.setPlainText(text)
         height = max(place.height() + 24, self.fontMetrics().lineSpacing() * 3 + 16)

@@ -186,7 +186,12 @@ class TranscriptPanel(QWidget):
         """Open the editor over block `index`."""
         if self._editable and not self.shows_source and not self.filling and 0 <= index < len(self._blocks):
             self.view.light(index, reveal=True)
-            self.editor.edit(index, self._blocks[index].text, self.view.block_rect(index))
+            self.editor.edit(
+                index,
+                self._blocks[index].text,
+                self.view.block_rect(index),
+                self.view.document().defaultFont(),
+            )
 
     def update_block(self, index: int, block: Block) -> None:
         """Block `index` was corrected."""

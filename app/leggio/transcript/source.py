@@ -14,6 +14,10 @@ def block_markdown(block: Block) -> str:
     return "\n\n".join(part_markdown(part) for part in parts_of(block)[0])
 
 
+LONGEST = 8_000
+"""Characters of a block that stream into the source."""
+
+
 class SourceView(QPlainTextEdit):
     """Read only; grows at its end while the page is read."""
 
@@ -28,6 +32,7 @@ class SourceView(QPlainTextEdit):
         self.setAccessibleName(self.tr("Markdown of the page"))
         self._start = 0
         self._count = 0
+        self._grown = 0
 
     def clear_blocks(self) -> None:
         self.clear()
@@ -39,9 +44,13 @@ class SourceView(QPlainTextEdit):
             cursor.insertText("\n\n")
         self._count += 1
         self._start = cursor.position()
+        self._grown = 0
 
     def grow(self, text: str) -> None:
-        self._end().insertText(text)
+        """Qt lays a paragraph out anew with every piece: past `LONGEST` the rest waits for the block's end."""
+        self._grown += len(text)
+        if self._grown <= LONGEST:
+            self._end().insertText(text)
 
     def end(self, block: Block) -> None:
         """The last block is complete: what was streamed becomes its Markdown."""

@@ -72,6 +72,7 @@ class TranscriptView(QTextEdit):
         self.setMouseTracking(True)
         self.document().setDocumentMargin(18)
         self.setAccessibleName(self.tr("Text of the page"))
+        self.setPlaceholderText(self.tr("The text of the page appears here."))
         self.writer = BlockWriter(self.document(), formulas, picture, self.palette)
         formulas.ready.connect(self.writer.formula_ready)
         self._lit = -1

@@ -18,6 +18,8 @@ import leggio
 from leggio.reading.engine import EngineFacts
 from leggio.settings.store import SettingsStore
 
+translate = QCoreApplication.translate
+
 PARTS = (
     ("PySide6_Essentials", "LGPL-3.0"),
     ("PyMuPDF", "AGPL-3.0"),
@@ -46,31 +48,28 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("About", text)
-
-
 class AboutDialog(QDialog):
     """Who made what, under which licence."""
 
     def __init__(self, facts: EngineFacts | None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(_tr("About Leggio"))
+        self.setWindowTitle(translate("About", "About Leggio"))
         title = QLabel(f"Leggio {leggio.__version__}", self)
         font = title.font()
         font.setPointSizeF(font.pointSizeF() * 1.6)
         font.setBold(True)
         title.setFont(font)
-        words = QLabel(_tr("Reads pages on this machine. Nothing you open leaves it."), self)
+        words = QLabel(translate("About", "Reads pages on this machine. Nothing you open leaves it."), self)
         words.setWordWrap(True)
         licence = QLabel(
-            _tr("The window and the uocr package: AGPL-3.0-or-later. The engine: Apache-2.0."), self
+            translate("About", "The window and the uocr package: AGPL-3.0-or-later. The engine: Apache-2.0."),
+            self,
         )
         licence.setWordWrap(True)
         parts = QPlainTextEdit(self)
         parts.setReadOnly(True)
         parts.setPlainText("\n".join(licence_lines(facts)))
-        parts.setAccessibleName(_tr("Parts and licences"))
+        parts.setAccessibleName(translate("About", "Parts and licences"))
         parts.setMinimumHeight(210)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.reject)
@@ -90,7 +89,7 @@ def licence_lines(facts: EngineFacts | None) -> list[str]:
         for name, version in found.items()
     ]
     if facts is not None:
-        lines.append(_tr("Model: {0} ({1})").format(facts.name, facts.info.model_id[:16]))
+        lines.append(translate("About", "Model: {0} ({1})").format(facts.name, facts.info.model_id[:16]))
     return lines
 
 

@@ -78,7 +78,7 @@ ENTRIES: tuple[Entry | tuple[str, str], ...] = (
         "history",
         "file",
         QT_TRANSLATE_NOOP("Actions", "History…"),
-        "Ctrl+Y",
+        "Ctrl+Shift+H",
         QT_TRANSLATE_NOOP("Actions", "Documents read before, with search"),
     ),
     ("-", "file"),

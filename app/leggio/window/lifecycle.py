@@ -7,9 +7,7 @@ from PySide6.QtWidgets import QMainWindow, QMessageBox, QSplitter
 
 from leggio.settings.store import SettingsStore
 
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Quit", text)
+translate = QCoreApplication.translate
 
 
 def restore_places(window: QMainWindow, splitter: QSplitter, store: SettingsStore) -> None:
@@ -34,14 +32,18 @@ def ask_before_quitting(window: QMainWindow, reading: bool, exporting: bool) -> 
         return True
     box = QMessageBox(window)
     box.setIcon(QMessageBox.Icon.Question)
-    box.setText(_tr("Pages are still being read.") if reading else _tr("A file is still being written."))
-    box.setInformativeText(
-        _tr("Pages that are done are kept; reading can go on at the next start.")
+    box.setText(
+        translate("Quit", "Pages are still being read.")
         if reading
-        else _tr("If you quit now, the file is not written.")
+        else translate("Quit", "A file is still being written.")
     )
-    leave = box.addButton(_tr("Stop and quit"), QMessageBox.ButtonRole.DestructiveRole)
-    stay = box.addButton(_tr("Stay"), QMessageBox.ButtonRole.RejectRole)
+    box.setInformativeText(
+        translate("Quit", "Pages that are done are kept; reading can go on at the next start.")
+        if reading
+        else translate("Quit", "If you quit now, the file is not written.")
+    )
+    leave = box.addButton(translate("Quit", "Stop and quit"), QMessageBox.ButtonRole.DestructiveRole)
+    stay = box.addButton(translate("Quit", "Stay"), QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(stay)
     box.setEscapeButton(stay)
     box.exec()

@@ -46,7 +46,6 @@ from leggio.window.sheets import Sheets
 from leggio.window.ways_out import WaysOut
 from leggio.window.welcome import Welcome
 
-
 LAYERS = ("show_blocks", "show_views", "show_marks")
 """Actions that show and hide what is drawn over the page; kept between starts."""
 
@@ -103,6 +102,7 @@ class MainWindow(QMainWindow):
         self.addToolBar(bar)
         self._connect()
         restore_places(self, self._splitter, store)
+        self.pages.setFocus()
         self._apply_settings()
         self._update_actions()
 
@@ -471,9 +471,7 @@ class MainWindow(QMainWindow):
         self._show_layers()
 
     def _show_layers(self, _on: bool = False) -> None:
-        shown = {
-            name: self.actions_[name].isChecked() for name in LAYERS
-        }
+        shown = {name: self.actions_[name].isChecked() for name in LAYERS}
         self.desk.canvas.show_layers(
             blocks=shown["show_blocks"], views=shown["show_views"], marks=shown["show_marks"]
         )

@@ -39,7 +39,7 @@ class Resume(QObject):
                 job.name, done, len(job.pages)
             )
         else:
-            words = self.tr("Reading of %n document(s) did not come to its end.", "", len(self._offered))
+            words = self.tr("Reading of {0} documents did not come to its end.").format(len(self._offered))
         self._window.desk.notice.tell(
             words, "info", [(self.tr("Go on"), self.go_on), (self.tr("Discard"), self.discard)]
         )
