@@ -58,11 +58,12 @@ def _make(job: tuple[Path, int, Group]) -> list[Sample]:
     return [maker.sample(group.kind) for _ in range(group.pages)]
 
 
-def held_out(pack: Path, share: float, processes: int) -> Iterator[tuple[Group, list[Sample]]]:
-    """Every group with its pages; `share` < 1 keeps the first pages of each."""
-    groups = [Group(g.name, g.kind, max(1, round(g.pages * share))) for g in GROUPS]
+def held_out(pack: Path, share: float, processes: int, only: tuple[str, ...] = ()) -> Iterator[tuple[Group, list[Sample]]]:
+    """Groups (all, or those named) with their pages; `share` < 1 keeps the first pages of each."""
+    wanted = [(pack, i, Group(g.name, g.kind, max(1, round(g.pages * share)))) for i, g in enumerate(GROUPS)
+              if not only or g.name in only]
     with ProcessPoolExecutor(processes) as pool:
-        yield from zip(groups, pool.map(_make, [(pack, i, g) for i, g in enumerate(groups)]), strict=True)
+        yield from zip((group for _, _, group in wanted), pool.map(_make, wanted), strict=True)
 
 
 def pictures(samples: list[Sample], grid: tuple[int, int] | None, seed: int) -> tuple[Tensor, Tensor | None]:
@@ -90,7 +91,7 @@ def read(net: Reader, vocabulary: Vocabulary, view: Tensor, tiles: Tensor | None
 
 
 def evaluate(checkpoint: Path, pack: Path, device: torch.device, share: float, processes: int, batch: int,
-             deadline: float = float("inf")) -> tuple[dict[str, dict[str, float]], list[Reading]]:
+             deadline: float = float("inf"), only: tuple[str, ...] = ()) -> tuple[dict[str, dict[str, float]], list[Reading]]:
     """Figures by group, and every reading. Groups that would begin after `deadline` seconds are left out."""
     begin = time.monotonic()
     config = load_config(checkpoint)
@@ -100,7 +101,7 @@ def evaluate(checkpoint: Path, pack: Path, device: torch.device, share: float, p
     vocabulary = Vocabulary(pack / "tokenizer.json")
     figures: dict[str, dict[str, float]] = {}
     readings: list[Reading] = []
-    for group, samples in held_out(pack, share, processes):
+    for group, samples in held_out(pack, share, processes, only):
         if time.monotonic() - begin > deadline:
             print(f"{group.name}: left out, time is up", flush=True)
             continue
@@ -128,9 +129,10 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--processes", type=int, default=2, help="page makers")
     parser.add_argument("--deadline", type=float, default=float("inf"), help="seconds after which no group is begun")
+    parser.add_argument("--only", nargs="*", default=[], choices=[group.name for group in GROUPS], help="groups to read")
     args = parser.parse_args()
     figures, readings = evaluate(args.checkpoint, args.pack, torch.device(args.device), args.share, args.processes,
-                                 args.batch, args.deadline)
+                                 args.batch, args.deadline, tuple(args.only))
     if args.out:
         report = {"checkpoint": args.checkpoint.name, "seed": SEED, "figures": figures,
                   "readings": [asdict(reading) for reading in readings]}

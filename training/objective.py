@@ -62,8 +62,8 @@ def _characters(heads: AuxiliaryHeads, seen: Features, labels: Tensor) -> Tensor
 class Objective:
     """Losses of a batch. Views go through the tower in fixed chunks, so that a compiled tower sees two shapes only."""
 
-    VIEW_CHUNK = 8
-    TILE_CHUNK = 16
+    VIEW_CHUNK = 16
+    TILE_CHUNK = 32
 
     def __init__(self, net: Reader, heads: AuxiliaryHeads, vocabulary: Vocabulary, weights: Weights) -> None:
         self.net, self.heads, self.vocabulary, self.weights = net, heads, vocabulary, weights

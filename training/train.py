@@ -48,10 +48,10 @@ class Recipe:
     adam_rate: float = 8e-4
     decay: float = 0.05
     warm_up: float = 0.03
-    pages: int = 48
+    pages: int = 64
     base_levels: tuple[float, ...] = (0.05, 0.13, 0.28, 0.36, 0.14, 0.04)
     crop_levels: tuple[float, ...] = (0.05, 0.10, 0.22, 0.60, 0.0, 0.03)
-    crop_pages: tuple[int, ...] = (16, 8, 16, 16, 16, 16)
+    crop_pages: tuple[int, ...] = (16, 16, 16, 16, 16, 16)
     crop_shares: tuple[float, ...] = (0.50, 0.18, 0.12, 0.10, 0.05, 0.05)
     crop_weight: float = 0.4
     weights: Weights = Weights()
