@@ -1,6 +1,7 @@
 """A Leggio of its own process over the scripted engine, for tests that kill or quit it.
 
 child.py DATA FILE hang PAGE     reads, and stands still in page PAGE (from 0) after some tokens, saying "there"
+child.py DATA FILE drive -        reads, says "read X Y" (where block 1 stands on the screen), then tells what is done to it
 child.py DATA FILE quit STAGE    quits at a stage: start, opening, vision, decode, export, idle; the exit code is the test
 """
 
@@ -19,6 +20,30 @@ from leggio.pages.items import PageItem
 from leggio.settings.store import SettingsStore
 from leggio.window.main_window import MainWindow
 from tests.leggio.scripted import PAGE, ScriptedEngine
+
+
+def drive(application: LeggioApplication, window: MainWindow, file: Path) -> int:
+    """A real window for a real mouse and keyboard; every line says what arrived."""
+    canvas, actions = window.desk.canvas, window.actions_
+
+    def tell_place() -> None:
+        if window.session.busy or canvas.page_size == (0, 0) or not canvas.block_rects(1):
+            QTimer.singleShot(20, tell_place)
+            return
+        place = canvas.viewport().mapToGlobal(canvas.mapFromScene(canvas.block_rects(1)[0].center()))
+        print(f"read {place.x()} {place.y()} {int(window.winId())}", flush=True)
+
+    window.session.ended.connect(lambda *_: tell_place())
+    canvas.block_clicked.connect(lambda index: print(f"clicked {index}", flush=True))
+    actions["source"].toggled.connect(lambda on: print(f"source {on}", flush=True))
+    window.panel.find_bar.sought.connect(lambda text: print(f"find {text}", flush=True))
+    window.open_engine()
+    window.open_inputs([file])
+    code = application.exec()
+    window.shut_down()
+    window.deleteLater()
+    print("bye", flush=True)
+    return code
 
 
 def main() -> int:
@@ -49,6 +74,8 @@ def main() -> int:
         window.open_engine()
         window.open_inputs([file])
         return application.exec()
+    if what == "drive":
+        return drive(application, window, file)
     leave = {
         "start": lambda: QTimer.singleShot(0, window.close),
         "opening": lambda: (window.open_engine(), QTimer.singleShot(0, window.close)),

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from PySide6.QtCore import QCoreApplication, QLibraryInfo
 from PySide6.QtGui import QColor, QKeySequence, QPalette
-from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLineEdit, QSpinBox, QTabBar, QTextEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLineEdit, QMenuBar, QSpinBox, QTabBar, QTextEdit, QWidget
 
 from leggio.application import TRANSLATIONS
 from leggio.look.colours import colours, dark_palette, light_palette
@@ -60,7 +60,7 @@ def parts_of_qt(widget: QWidget) -> bool:
     """Whether Qt made it inside a control of ours, such as the clear button of a field."""
     above = widget.parent()
     while above is not None:
-        if isinstance(above, QLineEdit | QSpinBox | QComboBox | QTabBar):
+        if isinstance(above, QLineEdit | QSpinBox | QComboBox | QTabBar | QMenuBar):
             return True
         above = above.parent()
     return widget.objectName() == "qt_toolbar_ext_button"
