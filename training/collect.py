@@ -1,7 +1,9 @@
-"""Collects fonts and texts from Debian packages into one pack: `python -m training.collect --cache DIR --out DIR`.
+"""Collects fonts and texts from Debian packages into one pack: `python -m training.collect --cache DIR --out
+DIR`.
 
-Packages are fetched by name with apt-get and unpacked with dpkg into the cache folder; nothing is installed, and neither
-folder belongs in the repository. The pack holds `fonts/`, `text/` and the tokenizer; its hash goes into legs.json.
+Packages are fetched by name with apt-get and unpacked with dpkg into the cache folder; nothing is installed,
+and neither folder belongs in the repository. The pack holds `fonts/`, `text/` and the tokenizer; its hash
+goes into legs.json.
 """
 
 from __future__ import annotations
@@ -15,28 +17,31 @@ from pathlib import Path
 from training import fonts, texts
 
 FONT_PACKAGES = tuple(
-    """fonts-ebgaramond fonts-cabin fonts-sil-gentium fonts-roboto-slab fonts-paratype
-    fonts-roboto-unhinted fonts-dejavu-core fonts-dejavu-extra fonts-liberation fonts-noto-core fonts-noto-mono
+    """fonts-ebgaramond fonts-cabin fonts-sil-gentium fonts-roboto-slab fonts-paratype fonts-roboto-unhinted
+    fonts-dejavu-core fonts-dejavu-extra fonts-liberation fonts-noto-core fonts-noto-mono
     fonts-urw-base35 fonts-texgyre fonts-lmodern fonts-linuxlibertine fonts-freefont-ttf fonts-croscore
-    fonts-crosextra-carlito fonts-crosextra-caladea fonts-lato fonts-open-sans fonts-inter fonts-cantarell fonts-firacode
-    fonts-hack fonts-inconsolata fonts-jetbrains-mono fonts-junicode fonts-cmu fonts-dosis fonts-quattrocento
-    fonts-comfortaa fonts-play fonts-vollkorn fonts-mononoki fonts-anonymous-pro fonts-fantasque-sans fonts-opendyslexic
-    fonts-sil-charis fonts-sil-andika fonts-jura fonts-go fonts-league-spartan fonts-goudybookletter fonts-prociono
-    fonts-courier-prime fonts-adf-gillius fonts-adf-accanthis fonts-adf-berenis fonts-adf-baskervald fonts-adf-universalis
-    fonts-adf-tribun fonts-adf-verana fonts-adf-libris fonts-adf-switzera fonts-stix fonts-century-catalogue fonts-manrope
-    fonts-karla fonts-oxygen fonts-oldstandard fonts-averia-serif-gwf fonts-averia-sans-gwf fonts-clear-sans fonts-sora
-    fonts-essays1743 fonts-monofur fonts-yanone-kaffeesatz fonts-ocr-b""".split()
+    fonts-crosextra-carlito fonts-crosextra-caladea fonts-lato fonts-open-sans fonts-inter
+    fonts-cantarell fonts-firacode fonts-hack fonts-inconsolata fonts-jetbrains-mono fonts-junicode
+    fonts-cmu fonts-dosis fonts-quattrocento fonts-comfortaa fonts-play fonts-vollkorn fonts-mononoki
+    fonts-anonymous-pro fonts-fantasque-sans fonts-opendyslexic fonts-sil-charis fonts-sil-andika
+    fonts-jura fonts-go fonts-league-spartan fonts-goudybookletter fonts-prociono fonts-courier-prime
+    fonts-adf-gillius fonts-adf-accanthis fonts-adf-berenis fonts-adf-baskervald fonts-adf-universalis
+    fonts-adf-tribun fonts-adf-verana fonts-adf-libris fonts-adf-switzera fonts-stix
+    fonts-century-catalogue fonts-manrope fonts-karla fonts-oxygen fonts-oldstandard
+    fonts-averia-serif-gwf fonts-averia-sans-gwf fonts-clear-sans fonts-sora fonts-essays1743
+    fonts-monofur fonts-yanone-kaffeesatz fonts-ocr-b""".split()
 )
 TEXT_PACKAGES = tuple(
-    """fortunes fortunes-min fortunes-it fortunes-de fortunes-es fortunes-br debian-reference-en debian-reference-it
-    debian-reference-de debian-reference-es debian-reference-fr debian-reference-pt wamerican wfrench witalian wngerman
-    wportuguese wspanish manpages manpages-dev manpages-de manpages-es manpages-fr manpages-it manpages-pt-br
-    debian-handbook""".split()
+    """fortunes fortunes-min fortunes-it fortunes-de fortunes-es fortunes-br debian-reference-en
+    debian-reference-it debian-reference-de debian-reference-es debian-reference-fr debian-reference-pt
+    wamerican wfrench witalian wngerman wportuguese wspanish manpages manpages-dev manpages-de
+    manpages-es manpages-fr manpages-it manpages-pt-br debian-handbook""".split()
 )
 
 
 def download(cache: Path) -> Path:
-    """Fetch the packages that are not in the cache yet and unpack them; answers the folder they are unpacked under."""
+    """Fetch the packages that are not in the cache yet and unpack them; answers the folder they are
+    unpacked under."""
     debs, root = cache / "debs", cache / "root"
     debs.mkdir(parents=True, exist_ok=True)
     root.mkdir(exist_ok=True)
@@ -60,7 +65,9 @@ def pack_hash(pack: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cache", type=Path, required=True, help="folder for downloaded packages (outside git)")
+    parser.add_argument(
+        "--cache", type=Path, required=True, help="folder for downloaded packages (outside git)"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder for the pack (outside git)")
     parser.add_argument("--processes", type=int, default=1)
     args = parser.parse_args()

@@ -79,11 +79,21 @@ def default_config() -> Config:
             "model_type": "vision",
             "width": {
                 "clip-l-14-224": {
-                    "heads": 4, "image_size": 224, "layers": 4, "patch_size": 14, "width": 256, "num_positions": 257,
+                    "heads": 4,
+                    "image_size": 224,
+                    "layers": 4,
+                    "patch_size": 14,
+                    "width": 256,
+                    "num_positions": 257,
                 },
                 "sam_vit_b": {
-                    "downsample_channels": [192, 256], "out_chans": 128, "global_attn_indexes": [2, 5], "heads": 4,
-                    "layers": 6, "width": 256, "window_size": 14,
+                    "downsample_channels": [192, 256],
+                    "out_chans": 128,
+                    "global_attn_indexes": [2, 5],
+                    "heads": 4,
+                    "layers": 6,
+                    "width": 256,
+                    "window_size": 14,
                 },
             },
         },
@@ -93,14 +103,24 @@ def default_config() -> Config:
 def tiny_config() -> Config:
     """A model small enough to train a few steps on a CPU; same structure, same vocabulary."""
     config = default_config()
-    config.update(hidden_size=64, intermediate_size=128, moe_intermediate_size=32, n_routed_experts=4,
-                  num_experts_per_tok=2, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=2, head_dim=32,
-                  v_head_dim=32)
+    config.update(
+        hidden_size=64,
+        intermediate_size=128,
+        moe_intermediate_size=32,
+        n_routed_experts=4,
+        num_experts_per_tok=2,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        head_dim=32,
+        v_head_dim=32,
+    )
     config["projector_config"].update(input_dim=128, n_embed=64)
     width = config["vision_config"]["width"]
     width["clip-l-14-224"].update(heads=2, layers=1, width=64)
-    width["sam_vit_b"].update(downsample_channels=[48, 64], out_chans=32, global_attn_indexes=[], heads=2, layers=2,
-                              width=64)
+    width["sam_vit_b"].update(
+        downsample_channels=[48, 64], out_chans=32, global_attn_indexes=[], heads=2, layers=2, width=64
+    )
     return config
 
 

@@ -1,7 +1,9 @@
-"""The decoder: attention with a window over generated tokens (R-SWA), a dense first layer, then mixtures of experts.
+"""The decoder: attention with a window over generated tokens (R-SWA), a dense first layer, then mixtures of
+experts.
 
-Experts are held as three stacked tensors and all computed, with exact top-k gates: at this size that is faster on a GPU
-than dispatching tokens. Module names are those of the checkpoint, the stacked experts apart (see export.py).
+Experts are held as three stacked tensors and all computed, with exact top-k gates: at this size that is
+faster on a GPU than dispatching tokens. Module names are those of the checkpoint, the stacked experts apart
+(see export.py).
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from training.config import Config
 
 @dataclass
 class Cache:
-    """Keys and values of one layer [B, heads, slots, d]; rows are written at `slot`, `used` slots are attended to."""
+    """Keys and values of one layer [B, heads, slots, d]; rows are written at `slot`, `used` slots are
+    attended to."""
 
     keys: Tensor
     values: Tensor
@@ -64,7 +67,11 @@ class Experts(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        width, inner, count = config["hidden_size"], config["moe_intermediate_size"], config["n_routed_experts"]
+        width, inner, count = (
+            config["hidden_size"],
+            config["moe_intermediate_size"],
+            config["n_routed_experts"],
+        )
         self.chosen = config["num_experts_per_tok"]
         self.gate = Router(count, width)
         self.ex_gate = nn.Parameter(torch.empty(count, inner, width))
@@ -95,7 +102,11 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 class Attention(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
-        width, self.heads, self.depth = config["hidden_size"], config["num_attention_heads"], config["head_dim"]
+        width, self.heads, self.depth = (
+            config["hidden_size"],
+            config["num_attention_heads"],
+            config["head_dim"],
+        )
         self.q_proj = nn.Linear(width, self.heads * self.depth, bias=False)
         self.k_proj = nn.Linear(width, self.heads * self.depth, bias=False)
         self.v_proj = nn.Linear(width, self.heads * self.depth, bias=False)
@@ -104,7 +115,9 @@ class Attention(nn.Module):
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, self.depth)).transpose(1, 2)
 
-    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None, cache: Cache | None) -> Tensor:
+    def forward(
+        self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None, cache: Cache | None
+    ) -> Tensor:
         v = self._split(self.v_proj(x))
         q = rotate(self._split(self.q_proj(x)), cos, sin).to(v.dtype)
         k = rotate(self._split(self.k_proj(x)), cos, sin).to(v.dtype)
@@ -126,8 +139,15 @@ class Layer(nn.Module):
         dense = index < config["first_k_dense_replace"]
         self.mlp: Mlp | Experts = Mlp(width, config["intermediate_size"]) if dense else Experts(config)
 
-    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None = None, cache: Cache | None = None,
-                balance: list[Tensor] | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        cos: Tensor,
+        sin: Tensor,
+        mask: Tensor | None = None,
+        cache: Cache | None = None,
+        balance: list[Tensor] | None = None,
+    ) -> Tensor:
         x = x + self.self_attn(self.input_layernorm(x), cos, sin, mask, cache)
         h = self.post_attention_layernorm(x)
         return x + (self.mlp(h, balance) if isinstance(self.mlp, Experts) else self.mlp(h))
@@ -143,7 +163,8 @@ def rotary_table(config: Config, positions: Tensor, dtype: torch.dtype) -> tuple
 
 
 def window_mask(prompt: int, length: int, window: int, device: torch.device) -> Tensor:
-    """[length, length] bool: a query sees all earlier prompt positions and the last `window` generated ones."""
+    """[length, length] bool: a query sees all earlier prompt positions and the last `window` generated
+    ones."""
     query = torch.arange(length, device=device)[:, None]
     key = torch.arange(length, device=device)[None]
     return (key <= query) & ((key < prompt) | (query - key < window))

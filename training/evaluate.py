@@ -1,6 +1,8 @@
-"""Reads the held-out pages greedily and reports error rates: `python -m training.evaluate CHECKPOINT --pack DIR`.
+"""Reads the held-out pages greedily and reports error rates: `python -m training.evaluate CHECKPOINT --pack
+DIR`.
 
-The pages are made from seeds (fonts and texts the training never shows), so every checkpoint sees the same pictures.
+The pages are made from seeds (fonts and texts the training never shows), so every checkpoint sees the same
+pictures.
 """
 
 from __future__ import annotations
@@ -58,10 +60,15 @@ def _make(job: tuple[Path, int, Group]) -> list[Sample]:
     return [maker.sample(group.kind) for _ in range(group.pages)]
 
 
-def held_out(pack: Path, share: float, processes: int, only: tuple[str, ...] = ()) -> Iterator[tuple[Group, list[Sample]]]:
+def held_out(
+    pack: Path, share: float, processes: int, only: tuple[str, ...] = ()
+) -> Iterator[tuple[Group, list[Sample]]]:
     """Groups (all, or those named) with their pages; `share` < 1 keeps the first pages of each."""
-    wanted = [(pack, i, Group(g.name, g.kind, max(1, round(g.pages * share)))) for i, g in enumerate(GROUPS)
-              if not only or g.name in only]
+    wanted = [
+        (pack, i, Group(g.name, g.kind, max(1, round(g.pages * share))))
+        for i, g in enumerate(GROUPS)
+        if not only or g.name in only
+    ]
     with ProcessPoolExecutor(processes) as pool:
         yield from zip((group for _, _, group in wanted), pool.map(_make, wanted), strict=True)
 
@@ -79,19 +86,36 @@ def pictures(samples: list[Sample], grid: tuple[int, int] | None, seed: int) -> 
 
 
 @torch.no_grad()
-def read(net: Reader, vocabulary: Vocabulary, view: Tensor, tiles: Tensor | None, grid: tuple[int, int] | None,
-         most: int, chunk: int) -> list[tuple[str, bool]]:
+def read(
+    net: Reader,
+    vocabulary: Vocabulary,
+    view: Tensor,
+    tiles: Tensor | None,
+    grid: tuple[int, int] | None,
+    most: int,
+    chunk: int,
+) -> list[tuple[str, bool]]:
     """Output text of each page and whether it ended by itself."""
     tokens = torch.cat([net.encode(part).tokens for part in view.split(chunk)])
     near = None
     if tiles is not None and grid is not None:
-        near = torch.cat([net.encode(part).tokens for part in tiles.split(chunk)]).unflatten(0, (-1, grid[1], grid[0]))
+        near = torch.cat([net.encode(part).tokens for part in tiles.split(chunk)]).unflatten(
+            0, (-1, grid[1], grid[0])
+        )
     ids = net.generate(net.arrange(tokens, near), vocabulary.prompt, most)
     return [(vocabulary.decode(row), row[-1] == vocabulary.end) for row in ids]
 
 
-def evaluate(checkpoint: Path, pack: Path, device: torch.device, share: float, processes: int, batch: int,
-             deadline: float = float("inf"), only: tuple[str, ...] = ()) -> tuple[dict[str, dict[str, float]], list[Reading]]:
+def evaluate(
+    checkpoint: Path,
+    pack: Path,
+    device: torch.device,
+    share: float,
+    processes: int,
+    batch: int,
+    deadline: float = float("inf"),
+    only: tuple[str, ...] = (),
+) -> tuple[dict[str, dict[str, float]], list[Reading]]:
     """Figures by group, and every reading. Groups that would begin after `deadline` seconds are left out."""
     begin = time.monotonic()
     config = load_config(checkpoint)
@@ -115,7 +139,9 @@ def evaluate(checkpoint: Path, pack: Path, device: torch.device, share: float, p
                 done.append(Reading(group.name, output, vocabulary.decode(sample.ids.tolist()), ended))
         figures[group.name] = summary(done)
         readings += done
-        print(f"{time.monotonic() - begin:6.1f} s  {group.name}: {json.dumps(figures[group.name])}", flush=True)
+        print(
+            f"{time.monotonic() - begin:6.1f} s  {group.name}: {json.dumps(figures[group.name])}", flush=True
+        )
     return figures, readings
 
 
@@ -128,14 +154,30 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="part of each group to read")
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--processes", type=int, default=2, help="page makers")
-    parser.add_argument("--deadline", type=float, default=float("inf"), help="seconds after which no group is begun")
-    parser.add_argument("--only", nargs="*", default=[], choices=[group.name for group in GROUPS], help="groups to read")
+    parser.add_argument(
+        "--deadline", type=float, default=float("inf"), help="seconds after which no group is begun"
+    )
+    parser.add_argument(
+        "--only", nargs="*", default=[], choices=[group.name for group in GROUPS], help="groups to read"
+    )
     args = parser.parse_args()
-    figures, readings = evaluate(args.checkpoint, args.pack, torch.device(args.device), args.share, args.processes,
-                                 args.batch, args.deadline, tuple(args.only))
+    figures, readings = evaluate(
+        args.checkpoint,
+        args.pack,
+        torch.device(args.device),
+        args.share,
+        args.processes,
+        args.batch,
+        args.deadline,
+        tuple(args.only),
+    )
     if args.out:
-        report = {"checkpoint": args.checkpoint.name, "seed": SEED, "figures": figures,
-                  "readings": [asdict(reading) for reading in readings]}
+        report = {
+            "checkpoint": args.checkpoint.name,
+            "seed": SEED,
+            "figures": figures,
+            "readings": [asdict(reading) for reading in readings],
+        }
         args.out.write_text(json.dumps(report, ensure_ascii=False, indent=0), encoding="utf-8")
 
 

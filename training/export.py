@@ -1,6 +1,7 @@
 """Checkpoint files: the names of the checkpoint format, BF16, in one file or in parts of bounded size.
 
-`python -m training.export join PART... --config FILE --tokenizer FILE --out DIR` puts the parts of a leg together.
+`python -m training.export join PART... --config FILE --tokenizer FILE --out DIR` puts the parts of a leg
+together.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ def from_checkpoint(net: Reader, named: dict[str, Tensor]) -> None:
                 raise SystemExit(f"checkpoint lacks {absent[0]}; it is not a checkpoint of this shape")
             value = torch.stack([named[n] for n in names]) if key.endswith(_STACKED) else named[key]
             if value.shape != target.shape:
-                raise SystemExit(f"{key}: checkpoint has shape {list(value.shape)}, config.json says {list(target.shape)}")
+                raise SystemExit(
+                    f"{key}: checkpoint has shape {list(value.shape)}, config.json says {list(target.shape)}"
+                )
             target.copy_(value)
             left.difference_update(names)
     if left:
@@ -100,7 +103,9 @@ def save(net: Reader, config: Config, folder: Path, limit: int = PART_BYTES) -> 
 def join(parts: list[Path], config: Path, tokenizer: Path, out: Path) -> str:
     """One checkpoint folder out of the parts of a leg; answers the SHA-256 of model.safetensors."""
     if (out / "model.safetensors").exists():
-        raise SystemExit(f"{out}/model.safetensors exists; weights are never overwritten, name another folder")
+        raise SystemExit(
+            f"{out}/model.safetensors exists; weights are never overwritten, name another folder"
+        )
     named: dict[str, Tensor] = {}
     for part in parts:
         named.update(load_file(part))

@@ -1,4 +1,5 @@
-"""Fonts for the generator: chosen by name and coverage, cut down to the character set, split into train and test."""
+"""Fonts for the generator: chosen by name and coverage, cut down to the character set, split into train
+and test."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ HELD_OUT_FACES = ("EBGaramond12-Regular", "Cabin-Regular", "Gentium-R", "RobotoS
 """The faces of those families that the held-out pages use."""
 
 _COLLECTIONS = frozenset(
-    "urw-base35 tex-gyre freefont dejavu liberation liberation2 linux-libertine croscore crosextra adf lm lmodern".split()
+    """urw-base35 tex-gyre freefont dejavu liberation liberation2 linux-libertine croscore crosextra adf lm
+    lmodern""".split()
+)
 )
 """Folders that hold several families: there the family is the first part of the file name."""
 
@@ -83,7 +86,9 @@ def _subset(job: tuple[Path, Path]) -> Face | None:
 
 def _candidates(root: Path) -> list[Path]:
     """Font files under a root that are worth trying, one for each file name."""
-    found = sorted(p for kind in ("otf", "ttf") for p in root.rglob(f"*.{kind}") if not _UNSUITABLE.search(p.name))
+    found = sorted(
+        p for kind in ("otf", "ttf") for p in root.rglob(f"*.{kind}") if not _UNSUITABLE.search(p.name)
+    )
     found = [p for p in found if "noto" not in str(p).lower() or _NOTO.search(str(p))]
     by_name: dict[str, Path] = {}
     for path in found:
@@ -92,7 +97,8 @@ def _candidates(root: Path) -> list[Path]:
 
 
 def build(root: Path, out: Path, processes: int = 1) -> dict[str, list[Face]]:
-    """Subset every usable font under `root` into `out/fonts` and write `out/fonts/fonts.json` (split -> faces)."""
+    """Subset every usable font under `root` into `out/fonts` and write `out/fonts/fonts.json` (split ->
+    faces)."""
     folder = out / "fonts"
     folder.mkdir(parents=True, exist_ok=True)
     jobs = [(path, folder / path.name.replace(" ", "")) for path in _candidates(root)]

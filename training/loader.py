@@ -1,7 +1,7 @@
 """Pages made by worker processes, through shared memory, into batches on the device.
 
-Layouts (base, and each crop grid) have slots of their own; a worker refills the layout that has the most free slots. A
-batch holds one layout, and pages of similar target length.
+Layouts (base, and each crop grid) have slots of their own; a worker refills the layout that has the most free
+slots. A batch holds one layout, and pages of similar target length.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ class _Store:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.fields = _fields(layout.grid[0] * layout.grid[1] if layout.grid else 0)
-        self.arrays = {name: _shared((layout.slots, *shape), kind) for name, (shape, kind, _) in self.fields.items()}
+        self.arrays = {
+            name: _shared((layout.slots, *shape), kind) for name, (shape, kind, _) in self.fields.items()
+        }
         self.free: Any = _FORK.SimpleQueue()
         self.ready: Any = _FORK.SimpleQueue()
 
@@ -105,7 +107,8 @@ class _Store:
 class Loader:
     """Starts the workers (before the device is first used: they fork) and yields batches in turn.
 
-    `plan` names the layouts of the batches of a step; an entry with several layouts is drawn by their weights.
+    `plan` names the layouts of the batches of a step; an entry with several layouts is drawn by their
+    weights.
     """
 
     def __init__(self, pack: Path, layouts: Sequence[Layout], workers: int, seed: int) -> None:
@@ -116,7 +119,8 @@ class Loader:
                 store.free.put(slot)
         self.made: Any = _FORK.Value("q", 0)
         self._processes = [
-            _FORK.Process(target=self._work, args=(pack, seed * 1000 + index), daemon=True) for index in range(workers)
+            _FORK.Process(target=self._work, args=(pack, seed * 1000 + index), daemon=True)
+            for index in range(workers)
         ]
         for process in self._processes:
             process.start()
@@ -124,9 +128,12 @@ class Loader:
         self._pinned: dict[int, list[dict[str, Tensor]]] = {}
 
     def _claim(self) -> int | None:
-        """The layout with the largest share of free slots, one of which is now the caller's; None when all are full."""
+        """The layout with the largest share of free slots, one of which is now the caller's; None when all
+        are full."""
         with self._vacant.get_lock():
-            shares = [vacant / store.layout.slots for vacant, store in zip(self._vacant, self.stores, strict=True)]
+            shares = [
+                vacant / store.layout.slots for vacant, store in zip(self._vacant, self.stores, strict=True)
+            ]
             best = max(range(len(shares)), key=shares.__getitem__)
             if shares[best] <= 0:
                 return None
@@ -150,21 +157,29 @@ class Loader:
                 try:
                     store.put(slot, maker.sample(Kind(level, store.layout.grid)))
                     done = True
-                except (ValueError, OSError, ZeroDivisionError, OverflowError):  # a font that fails on one string
+                except (
+                    ValueError,
+                    OSError,
+                    ZeroDivisionError,
+                    OverflowError,
+                ):  # a font that fails on one string
                     traceback.print_exc()
             with self.made.get_lock():
                 self.made.value += 1
             store.ready.put(slot)
 
     def begin(self, plan: Sequence[Sequence[tuple[int, float]]], device: torch.device, seed: int) -> None:
-        """Start assembling batches for steps of the given plan: for each part of a step, (layout, weight) choices."""
+        """Start assembling batches for steps of the given plan: for each part of a step, (layout, weight)
+        choices."""
         threading.Thread(target=self._assemble, args=(plan, device, random.Random(seed)), daemon=True).start()
 
     def next(self) -> Batch:
         """The next batch; an error when no page came for five minutes."""
         return self._batches.get(timeout=300)
 
-    def _assemble(self, plan: Sequence[Sequence[tuple[int, float]]], device: torch.device, rng: random.Random) -> None:
+    def _assemble(
+        self, plan: Sequence[Sequence[tuple[int, float]]], device: torch.device, rng: random.Random
+    ) -> None:
         pools: list[list[int]] = [[] for _ in self.stores]
         while True:
             for choices in plan:
@@ -174,7 +189,9 @@ class Loader:
                 while not store.ready.empty() or len(pool) < min(3 * pages, store.layout.slots):
                     pool.append(store.ready.get())
                 lengths = store.arrays["meta"][:, 4]
-                some = sorted(rng.sample(pool, min(len(pool), 3 * pages)), key=lambda slot: int(lengths[slot]))
+                some = sorted(
+                    rng.sample(pool, min(len(pool), 3 * pages)), key=lambda slot: int(lengths[slot])
+                )
                 first = rng.randrange(len(some) - pages + 1)
                 chosen = some[first : first + pages]
                 batch = self._gather(index, chosen, device)
@@ -191,8 +208,12 @@ class Loader:
         store = self.stores[index]
         ring, pin = self._pinned.setdefault(index, []), device.type == "cuda"
         if len(ring) < 8:
-            ring.append({name: torch.empty((len(slots), *shape), dtype=kind, pin_memory=pin)
-                         for name, (shape, _, kind) in store.fields.items()})
+            ring.append(
+                {
+                    name: torch.empty((len(slots), *shape), dtype=kind, pin_memory=pin)
+                    for name, (shape, _, kind) in store.fields.items()
+                }
+            )
         else:  # eight batches ago: three wait in the queue, and every step waits for the device
             ring.append(ring.pop(0))
         host = ring[-1]
@@ -203,14 +224,26 @@ class Loader:
         width = min(MOST_TOKENS, -(-longest // _ROUND) * _ROUND)
 
         def sent(name: str, columns: int | None = None) -> Tensor:
-            return host[name][:, :columns].to(device, non_blocking=True) if pin else host[name][:, :columns].clone()
+            return (
+                host[name][:, :columns].to(device, non_blocking=True)
+                if pin
+                else host[name][:, :columns].clone()
+            )
 
         meta = sent("meta").long()
         crops = "tiles" in host
-        return Batch(view=sent("view"), rect=meta[:, :4], tiles=sent("tiles") if crops else None, ids=sent("ids", width),
-                     places=sent("places", width), labels=sent("labels"),
-                     tile_labels=sent("tile_labels") if crops else None, length=meta[:, 4], level=meta[:, 5],
-                     grid=store.layout.grid)
+        return Batch(
+            view=sent("view"),
+            rect=meta[:, :4],
+            tiles=sent("tiles") if crops else None,
+            ids=sent("ids", width),
+            places=sent("places", width),
+            labels=sent("labels"),
+            tile_labels=sent("tile_labels") if crops else None,
+            length=meta[:, 4],
+            level=meta[:, 5],
+            grid=store.layout.grid,
+        )
 
     def close(self) -> None:
         """End the workers."""

@@ -66,8 +66,10 @@ def summary(readings: list[Reading]) -> dict[str, float]:
     errors, lengths = [r.errors for r in readings], [r.length for r in readings]
     facts: dict[str, float] = {"pages": len(readings), "ended": sum(r.ended for r in readings)}
     if not sum(lengths):
-        return facts | {"pages_with_inventions": sum(bool(plain(r.output)) for r in readings),
-                        "invented_characters": sum(errors)}
+        return facts | {
+            "pages_with_inventions": sum(bool(plain(r.output)) for r in readings),
+            "invented_characters": sum(errors),
+        }
     rates = [min(1.0, e / max(n, 1)) for e, n in zip(errors, lengths, strict=True)]
     best, same, counts = [], [], []
     for reading in readings:

@@ -41,7 +41,8 @@ class Backbone(nn.Module):
 
 @dataclass
 class Features:
-    """What the tower says about views: projected tokens [B, g, g, C] and SAM's patch features [B, G, G, Cs]."""
+    """What the tower says about views: projected tokens [B, g, g, C] and SAM's patch features [B, G, G,
+    Cs]."""
 
     tokens: Tensor
     patches: Tensor
@@ -63,7 +64,9 @@ class Reader(nn.Module):
         sam, rel, clip = resize_matrices(views.shape[-1], m.sam_model.grid, m.vision_model.grid, views.device)
         return Features(*self.tower(views, sam, rel, clip))
 
-    def tower(self, views: Tensor, sam: Tensor | None, rel: Tensor | None, clip: Tensor | None) -> tuple[Tensor, Tensor]:
+    def tower(
+        self, views: Tensor, sam: Tensor | None, rel: Tensor | None, clip: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
         """`encode` as a function of tensors alone, so that it can be compiled."""
         features, patches = self.model.sam_model(views, sam, rel)
         words = self.model.vision_model(features, clip)[:, 1:]
@@ -74,7 +77,8 @@ class Reader(nn.Module):
     def arrange(self, view: Tensor, tiles: Tensor | None) -> Tensor:
         """Visual rows of pages [B, N, C]: local mosaic (if any), global view, separator.
 
-        view: [B, g, g, C]; tiles: [B, h, w, t, t, C], crops in row-major order. A newline ends every row of each block.
+        view: [B, g, g, C]; tiles: [B, h, w, t, t, C], crops in row-major order. A newline ends every row of
+        each block.
         """
         m = self.model
         batch, _, _, width = view.shape
@@ -88,8 +92,9 @@ class Reader(nn.Module):
             parts.insert(0, block(tiles.transpose(2, 3).flatten(3, 4).flatten(1, 2)))
         return torch.cat(parts, 1)
 
-    def decode(self, embeddings: Tensor, prompt: int, taps: tuple[int, ...] = (),
-               balance: list[Tensor] | None = None) -> tuple[Tensor, list[Tensor]]:
+    def decode(
+        self, embeddings: Tensor, prompt: int, taps: tuple[int, ...] = (), balance: list[Tensor] | None = None
+    ) -> tuple[Tensor, list[Tensor]]:
         """Hidden states [B, L, C] after the final norm, and those after the layers named in `taps`."""
         length, device = embeddings.shape[1], embeddings.device
         cos, sin = rotary_table(self.config, torch.arange(length, device=device), embeddings.dtype)
@@ -103,10 +108,11 @@ class Reader(nn.Module):
 
     @torch.no_grad()
     def generate(self, visual: Tensor, prompt_ids: list[int], most: int) -> list[list[int]]:
-        """Greedy ids of each page (the end token, when reached, is the last). visual: [B, N, C]; at most `most` ids.
+        """Greedy ids of each page (the end token, when reached, is the last). visual: [B, N, C]; at most
+        `most` ids.
 
-        Keys of the prompt stay; those of generated tokens live in a ring of `sliding_window_size` slots. Rows that have
-        ended leave the batch.
+        Keys of the prompt stay; those of generated tokens live in a ring of `sliding_window_size` slots. Rows
+        that have ended leave the batch.
         """
         m, device, dtype = self.model, visual.device, visual.dtype
         eos, bos, window = (self.config[k] for k in ("eos_token_id", "bos_token_id", "sliding_window_size"))
@@ -118,8 +124,12 @@ class Reader(nn.Module):
         prompt = x.shape[1]
         cos, sin = rotary_table(self.config, torch.arange(prompt + most, device=device), dtype)
         shape = (batch, self.config["num_attention_heads"], prompt + window, self.config["head_dim"])
-        caches = [Cache(torch.zeros(shape, device=device, dtype=dtype), torch.zeros(shape, device=device, dtype=dtype))
-                  for _ in m.layers]
+        caches = [
+            Cache(
+                torch.zeros(shape, device=device, dtype=dtype), torch.zeros(shape, device=device, dtype=dtype)
+            )
+            for _ in m.layers
+        ]
         mask: Tensor | None = window_mask(prompt, prompt, window, device)[None, None]
         out = torch.full((batch, most), eos, dtype=torch.long, device=device)
         live = torch.arange(batch, device=device)
@@ -145,7 +155,8 @@ class Reader(nn.Module):
 
 
 def _initialise(net: Reader) -> None:
-    """Scaled truncated normal weights; output projections shrink with depth so that residual streams start small."""
+    """Scaled truncated normal weights; output projections shrink with depth so that residual streams start
+    small."""
     width = net.config["vision_config"]["width"]
     depth = {
         ("attn.proj.weight", "lin2.weight"): width["sam_vit_b"]["layers"],

@@ -1,6 +1,8 @@
-"""Muon for matrices: momentum whose update is made nearly orthogonal (Newton-Schulz), next to AdamW for the rest.
+"""Muon for matrices: momentum whose update is made nearly orthogonal (Newton-Schulz), next to AdamW for the
+rest.
 
-Method: Keller Jordan, "Muon: an optimizer for hidden layers in neural networks" (2024), with the scale of Liu et al. 2025.
+Method: Keller Jordan, "Muon: an optimizer for hidden layers in neural networks" (2024), with the scale of Liu
+et al. 2025.
 """
 
 from __future__ import annotations
@@ -40,12 +42,17 @@ def _flat(tensor: Tensor) -> Tensor:
 
 
 def matrices(name: str, parameter: nn.Parameter) -> list[View]:
-    """The matrices a parameter consists of: q, k, v of a joint projection, each expert of a stack, a flattened kernel."""
+    """The matrices a parameter consists of: q, k, v of a joint projection, each expert of a stack, a
+    flattened kernel."""
     if parameter.dim() == 4:
         return [_flat]
     if parameter.dim() == 3:
         return [partial(_row, index=i) for i in range(parameter.shape[0])]
-    return [partial(_part, index=i, parts=3) for i in range(3)] if "qkv" in name else [partial(_part, index=0, parts=1)]
+    return (
+        [partial(_part, index=i, parts=3) for i in range(3)]
+        if "qkv" in name
+        else [partial(_part, index=0, parts=1)]
+    )
 
 
 class Muon:
@@ -75,5 +82,7 @@ class Muon:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         if state["momenta"].keys() - self.groups.keys():
-            raise ValueError("the saved optimiser belongs to a model of another shape; start without --resume")
+            raise ValueError(
+                "the saved optimiser belongs to a model of another shape; start without --resume"
+            )
         self.momenta = state["momenta"]

@@ -1,7 +1,8 @@
 """What is minimised: next-token loss, and auxiliary heads that exist only in training.
 
-The auxiliary heads name the characters under each patch (from SAM's features and from the projected visual tokens) and
-the place on the page where the next token will be read (from two decoder layers). They start afresh in every leg.
+The auxiliary heads name the characters under each patch (from SAM's features and from the projected visual
+tokens) and the place on the page where the next token will be read (from two decoder layers). They start
+afresh in every leg.
 """
 
 from __future__ import annotations
@@ -48,19 +49,31 @@ class AuxiliaryHeads(nn.Module):
 
 def _characters(heads: AuxiliaryHeads, seen: Features, labels: Tensor) -> Tensor:
     """Character loss of views. labels: [N, G, G, SLOTS]; tokens unfold into the 4 x 4 patches they cover."""
-    counted = (labels[..., :1] > 0) | (torch.rand(labels.shape[:3], device=labels.device)[..., None] < _EMPTY_SHARE)
+    counted = (labels[..., :1] > 0) | (
+        torch.rand(labels.shape[:3], device=labels.device)[..., None] < _EMPTY_SHARE
+    )
     wanted = torch.where(counted, labels.long(), _IGNORE).flatten()
     direct = heads.patch(F.layer_norm(seen.patches, seen.patches.shape[-1:]))
     views, side = seen.tokens.shape[:2]
     inner = heads.unfold(F.layer_norm(seen.tokens, seen.tokens.shape[-1:]))
-    inner = inner.view(views, side, side, 4, 4, _INNER).permute(0, 1, 3, 2, 4, 5).reshape(views, side * 4, side * 4, _INNER)
+    inner = (
+        inner.view(views, side, side, 4, 4, _INNER)
+        .permute(0, 1, 3, 2, 4, 5)
+        .reshape(views, side * 4, side * 4, _INNER)
+    )
     through = heads.token(F.gelu(inner))
-    return sum((F.cross_entropy(logits.reshape(-1, CLASSES).float(), wanted, ignore_index=_IGNORE)
-                for logits in (direct, through)), torch.zeros((), device=labels.device))
+    return sum(
+        (
+            F.cross_entropy(logits.reshape(-1, CLASSES).float(), wanted, ignore_index=_IGNORE)
+            for logits in (direct, through)
+        ),
+        torch.zeros((), device=labels.device),
+    )
 
 
 class Objective:
-    """Losses of a batch. Views go through the tower in fixed chunks, so that a compiled tower sees two shapes only."""
+    """Losses of a batch. Views go through the tower in fixed chunks, so that a compiled tower sees two
+    shapes only."""
 
     VIEW_CHUNK = 16
     TILE_CHUNK = 32
@@ -91,7 +104,8 @@ class Objective:
         return self.net.arrange(seen.tokens, near.tokens.unflatten(0, (-1, rows, columns))), loss
 
     def _inputs(self, visual: Tensor, ids: Tensor) -> tuple[Tensor, int]:
-        """Embeddings of bos, page, prompt and all but the last target token (some replaced), and the prompt's length."""
+        """Embeddings of bos, page, prompt and all but the last target token (some replaced), and the
+        prompt's length."""
         embed, config = self.net.model.embed_tokens, self.net.config
         batch, device = ids.shape[0], ids.device
         bos = torch.full((batch, 1), config["bos_token_id"], device=device)
@@ -129,4 +143,9 @@ class Objective:
         loss = language + w.characters * characters + w.places * where + w.balance * even
         with torch.no_grad():
             right = ((logits.argmax(-1) == ids) & valid).sum() / valid.sum()
-        return loss, {"lm": language.detach(), "characters": characters.detach(), "places": where.detach(), "right": right}
+        return loss, {
+            "lm": language.detach(),
+            "characters": characters.detach(),
+            "places": where.detach(),
+            "right": right,
+        }

@@ -1,7 +1,9 @@
-"""Resizing of position tables as matrices, so that it is one product inside the network and trains like any other.
+"""Resizing of position tables as matrices, so that it is one product inside the network and trains like any
+other.
 
-Both rules are linear along one axis: antialiased cubic for SAM's and CLIP's absolute positions, half-pixel linear for
-SAM's relative positions (docs/model-format.md names the tables; upstream resizes them for every view that is not 1024).
+Both rules are linear along one axis: antialiased cubic for SAM's and CLIP's absolute positions, half-pixel
+linear for SAM's relative positions (docs/model-format.md names the tables; upstream resizes them for every
+view that is not 1024).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What the model must write for a page: the output grammar as token ids, and where on the page each token was read.
+"""What the model must write for a page: the output grammar as token ids, and where on the page each token was
+read.
 
-A block is `<|det|>label [x0, y0, x1, y1]<|/det|>text` and a newline; the page ends with the end token. A page with
-nothing readable is the end token alone. Coordinates are 0..999 of the page.
+A block is `<|det|>label [x0, y0, x1, y1]<|/det|>text` and a newline; the page ends with the end token. A page
+with nothing readable is the end token alone. Coordinates are 0..999 of the page.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ LABELS = ("title", "text")
 
 @dataclass
 class Block:
-    """A readable block: its text, the page position (pixels) of each character, its ink box (x0, y0, x1, y1)."""
+    """A readable block: its text, the page position (pixels) of each character, its ink box (x0, y0, x1,
+    y1)."""
 
     label: str
     text: str
@@ -28,7 +30,8 @@ class Block:
 
 @dataclass
 class Target:
-    """Ids to predict, and for each the page position of the character it starts with (NOWHERE for grammar)."""
+    """Ids to predict, and for each the page position of the character it starts with (NOWHERE for
+    grammar)."""
 
     ids: list[int]
     points: list[Point]
@@ -65,7 +68,9 @@ class Vocabulary:
         for block in blocks:
             head = [self.open, *self.labels[block.label]]
             points = [block.points[0]] * len(head)
-            for index, (value, most) in enumerate(zip(block.box, (width, height, width, height), strict=True)):
+            for index, (value, most) in enumerate(
+                zip(block.box, (width, height, width, height), strict=True)
+            ):
                 if index:
                     head.append(self.comma)
                 head.append(self.numbers[round(min(max(value, 0), most) / most * 999)])

@@ -1,7 +1,8 @@
-"""Texts for the generator: paragraphs from Debian documentation, cleaned to the character set, split by source.
+"""Texts for the generator: paragraphs from Debian documentation, cleaned to the character set, split by
+source.
 
-Training text comes from fortunes, manual pages, the Debian reference and word lists. Held-out text comes from another
-book altogether (the Debian handbook), so that no sentence of it was ever trained on.
+Training text comes from fortunes, manual pages, the Debian reference and word lists. Held-out text comes from
+another book altogether (the Debian handbook), so that no sentence of it was ever trained on.
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ from pathlib import Path
 
 from training.charset import CHARSET, LANGUAGES
 
-_LIMITS = {"en": 1_800_000, "it": 1_300_000, "de": 1_300_000, "es": 1_200_000, "pt": 1_000_000, "fr": 1_200_000}
+_LIMITS = {
+    "en": 1_800_000,
+    "it": 1_300_000,
+    "de": 1_300_000,
+    "es": 1_200_000,
+    "pt": 1_000_000,
+    "fr": 1_200_000,
+}
 """Characters of training text kept for each language."""
 
 _MANUAL_LIMIT = 700_000
@@ -26,16 +34,36 @@ _HANDBOOK = {"en": "en-US", "it": "it-IT", "de": "de-DE", "es": "es-ES", "pt": "
 _MANUALS = {"en": "", "it": "it", "de": "de", "es": "es", "pt": "pt_BR", "fr": "fr"}
 
 _PLAIN = str.maketrans(
-    {"\u00a0": " ", "\u2010": "-", "\u2011": "-", "\u2212": "-", "\u201a": "'", "\u2039": "'", "\u203a": "'", "´": "'",
-     "ˈ": "'", "\t": " "}
+    {
+        "\u00a0": " ",
+        "\u2010": "-",
+        "\u2011": "-",
+        "\u2212": "-",
+        "\u201a": "'",
+        "\u2039": "'",
+        "\u203a": "'",
+        "´": "'",
+        "ˈ": "'",
+        "\t": " ",
+    }
 )
 _ALLOWED = frozenset(CHARSET + " ")
-_ROFF_NAMES = {r"\-": "-", r"\(aq": "'", r"\(dq": '"', r"\(bu": "•", r"\(em": "—", r"\(en": "–", r"\e": "\\", r"\ ": " ",
-               r"\(co": "©"}
+_ROFF_NAMES = {
+    r"\-": "-",
+    r"\(aq": "'",
+    r"\(dq": '"',
+    r"\(bu": "•",
+    r"\(em": "—",
+    r"\(en": "–",
+    r"\e": "\\",
+    r"\ ": " ",
+    r"\(co": "©",
+}
 
 
 def clean(text: str) -> str:
-    """One line of text in the character set: odd spaces and dashes folded, other characters dropped, long runs cut."""
+    """One line of text in the character set: odd spaces and dashes folded, other characters dropped, long
+    runs cut."""
     text = re.sub(r"\s+", " ", text.translate(_PLAIN))
     text = "".join(char for char in text if char in _ALLOWED)
     text = re.sub(r"(.)\1{4,}", r"\1\1\1", text)
@@ -78,7 +106,9 @@ def _fortunes(share: Path, language: str) -> Iterator[Path]:
         files = (p for p in folder.glob("*") if p.name != "brasil")
     else:
         files = ()
-    return (p for p in sorted(files) if p.is_file() and not p.is_symlink() and p.suffix not in (".dat", ".u8"))
+    return (
+        p for p in sorted(files) if p.is_file() and not p.is_symlink() and p.suffix not in (".dat", ".u8")
+    )
 
 
 def _training(share: Path, language: str, rng: random.Random) -> list[str]:
@@ -121,7 +151,8 @@ def _write(path: Path, parts: Iterable[str], limit: int) -> int:
 
 
 def build(root: Path, out: Path, seed: int = 1) -> dict[str, int]:
-    """Write `out/text/{train,test}.LANGUAGE.txt` and `words.{train,test}.txt`; answers characters by file name."""
+    """Write `out/text/{train,test}.LANGUAGE.txt` and `words.{train,test}.txt`; answers characters by file
+    name."""
     share, folder = root / "usr" / "share", out / "text"
     folder.mkdir(parents=True, exist_ok=True)
     sizes: dict[str, int] = {}
@@ -131,8 +162,10 @@ def build(root: Path, out: Path, seed: int = 1) -> dict[str, int]:
         train = list(dict.fromkeys(_training(share, language, rng)))
         test = list(dict.fromkeys(_held_out(share, language)))
         if not train or not test:
-            raise SystemExit(f"no {'training' if not train else 'held-out'} text for '{language}' under {root}; "
-                             "download the packages first")
+            raise SystemExit(
+                f"no {'training' if not train else 'held-out'} text for '{language}' under {root}; "
+                "download the packages first"
+            )
         rng.shuffle(train)
         rng.shuffle(test)
         test_words |= {w.strip(".,;:!?()\"'«»") for part in test[: len(test) // 2] for w in part.split()}

@@ -1,7 +1,8 @@
 """Trains one leg: `python -m training.train --pack DIR --init CHECKPOINT --out DIR --seconds N`.
 
-Starts from exported weights (or from nothing), writes a checkpoint every few minutes, never overwrites weights, and goes
-on from the last checkpoint with --resume. Several GPUs: start it with torchrun. `--smoke` trains a tiny model on the CPU.
+Starts from exported weights (or from nothing), writes a checkpoint every few minutes, never overwrites
+weights, and goes on from the last checkpoint with --resume. Several GPUs: start it with torchrun. `--smoke`
+trains a tiny model on the CPU.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import shutil
 import tempfile
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +55,18 @@ class Recipe:
     crop_pages: tuple[int, ...] = (16, 16, 16, 16, 16, 16)
     crop_shares: tuple[float, ...] = (0.50, 0.18, 0.12, 0.10, 0.05, 0.05)
     crop_weight: float = 0.4
-    weights: Weights = Weights()
+    weights: Weights = field(default_factory=Weights)
     checkpoint_seconds: float = 150.0
     seed: int = 1
 
     def layouts(self) -> list[Layout]:
         """Base first, then the crop grids that occur."""
         base = Layout(None, self.pages, self.pages * 24, self.base_levels)
-        crops = [Layout(grid, pages, pages * 14, self.crop_levels)
-                 for grid, pages, share in zip(GRIDS, self.crop_pages, self.crop_shares, strict=True) if share > 0]
+        crops = [
+            Layout(grid, pages, pages * 14, self.crop_levels)
+            for grid, pages, share in zip(GRIDS, self.crop_pages, self.crop_shares, strict=True)
+            if share > 0
+        ]
         return [base, *crops]
 
     def plan(self) -> list[list[tuple[int, float]]]:
@@ -76,9 +80,17 @@ class Recipe:
         return min(1.0, progress / self.warm_up) * (0.02 + 0.49 * (1 + math.cos(math.pi * rest)))
 
 
-SMOKE = Recipe(seconds=100.0, muon_rate=4e-3, adam_rate=3e-3, pages=2, base_levels=(1.0, 0, 0, 0, 0, 0),
-               crop_levels=(1.0, 0, 0, 0, 0, 0), crop_pages=(0, 0, 0, 0, 2, 0), crop_shares=(0, 0, 0, 0, 1.0, 0),
-               checkpoint_seconds=1e9)
+SMOKE = Recipe(
+    seconds=100.0,
+    muon_rate=4e-3,
+    adam_rate=3e-3,
+    pages=2,
+    base_levels=(1.0, 0, 0, 0, 0, 0),
+    crop_levels=(1.0, 0, 0, 0, 0, 0),
+    crop_pages=(0, 0, 0, 0, 2, 0),
+    crop_shares=(0, 0, 0, 0, 1.0, 0),
+    checkpoint_seconds=1e9,
+)
 
 
 class Log:
@@ -98,7 +110,9 @@ class Log:
 class Trainer:
     """Model, optimisers and clock of a leg on one device; ranks of a group hold equal weights."""
 
-    def __init__(self, config: Config, recipe: Recipe, vocabulary: Vocabulary, device: torch.device, log: Log) -> None:
+    def __init__(
+        self, config: Config, recipe: Recipe, vocabulary: Vocabulary, device: torch.device, log: Log
+    ) -> None:
         torch.manual_seed(recipe.seed)
         self.config, self.recipe, self.device, self.log = config, recipe, device, log
         self.net = Reader(config).to(device)
@@ -115,10 +129,14 @@ class Trainer:
             else:
                 hidden.append((name, parameter))
         self.muon = Muon(hidden)
-        groups = [{"params": tables, "weight_decay": recipe.decay}, {"params": small, "weight_decay": 0.0},
-                  {"params": list(self.heads.parameters()), "weight_decay": 0.0}]
-        self.adam = torch.optim.AdamW(groups, lr=recipe.adam_rate, betas=(0.9, 0.98), eps=1e-8,
-                                      fused=device.type == "cuda")
+        groups = [
+            {"params": tables, "weight_decay": recipe.decay},
+            {"params": small, "weight_decay": 0.0},
+            {"params": list(self.heads.parameters()), "weight_decay": 0.0},
+        ]
+        self.adam = torch.optim.AdamW(
+            groups, lr=recipe.adam_rate, betas=(0.9, 0.98), eps=1e-8, fused=device.type == "cuda"
+        )
         self.parameters = [*self.net.parameters(), *self.heads.parameters()]
         self.step_number, self.elapsed, self.skipped, self.skipped_in_a_row = 0, 0.0, 0, 0
 
@@ -137,7 +155,8 @@ class Trainer:
         return nn.utils.clip_grad_norm_(self.parameters, 1.0)
 
     def step(self, loader: Loader, progress: float) -> dict[str, float]:
-        """One update from the batches of the plan. A gradient that is not finite is thrown away, and counted."""
+        """One update from the batches of the plan. A gradient that is not finite is thrown away, and
+        counted."""
         recipe, facts = self.recipe, {}
         plan = recipe.plan()
         weights = [1.0] if len(plan) == 1 else [1 - recipe.crop_weight, recipe.crop_weight]
@@ -152,7 +171,9 @@ class Trainer:
         if math.isfinite(norm):
             for group in self.adam.param_groups:
                 group["lr"] = recipe.adam_rate * factor
-            self.muon.step(recipe.muon_rate * factor, recipe.decay, min(0.95, 0.85 + 0.1 * self.step_number / 300))
+            self.muon.step(
+                recipe.muon_rate * factor, recipe.decay, min(0.95, 0.85 + 0.1 * self.step_number / 300)
+            )
             self.adam.step()
             self.skipped_in_a_row = 0
         else:
@@ -160,16 +181,24 @@ class Trainer:
             self.skipped_in_a_row += 1
             self.log(event="gradient not finite, step skipped", step=self.step_number, skipped=self.skipped)
             if self.skipped_in_a_row >= _MOST_SKIPPED:
-                raise SystemExit(f"{_MOST_SKIPPED} steps in a row without a finite gradient at step {self.step_number}; "
-                                 "leg given up, the last checkpoint stands. Start again from it with lower rates.")
+                raise SystemExit(
+                    f"{_MOST_SKIPPED} steps in a row without a finite gradient at step {self.step_number}; "
+                    "leg given up, the last checkpoint stands. Start again from it with lower rates."
+                )
         self.adam.zero_grad(set_to_none=True)
         self.step_number += 1
         return {"norm": norm, **{key: float(value) for key, value in facts.items()}}
 
     def save(self, folder: Path) -> None:
         """Exported weights, and beside them (same name, .pt) what a resumed leg needs."""
-        state = {"net": self.net.state_dict(), "heads": self.heads.state_dict(), "adam": self.adam.state_dict(),
-                 "muon": self.muon.state_dict(), "step": self.step_number, "elapsed": self.elapsed}
+        state = {
+            "net": self.net.state_dict(),
+            "heads": self.heads.state_dict(),
+            "adam": self.adam.state_dict(),
+            "muon": self.muon.state_dict(),
+            "step": self.step_number,
+            "elapsed": self.elapsed,
+        }
         partial = folder.with_suffix(".pt.partial")
         torch.save(state, partial)
         export.save(self.net, self.config, folder)
@@ -194,7 +223,9 @@ def _check_out(out: Path, resume: bool) -> Path | None:
     """The state to resume from, if asked for; refuses a folder that already holds weights otherwise."""
     saved = _saved(out)
     if (out / "final").exists():
-        raise SystemExit(f"{out}/final exists: this leg is finished, weights are never overwritten; name another --out")
+        raise SystemExit(
+            f"{out}/final exists: this leg is finished, weights are never overwritten; name another --out"
+        )
     if saved and not resume:
         raise SystemExit(f"{out} holds {saved[-1].stem}; go on with --resume, or name another --out")
     if resume and not saved:
@@ -211,14 +242,17 @@ def _agreed(value: float, device: torch.device) -> float:
     return float(shared)
 
 
-def train(recipe: Recipe, pack: Path, out: Path, init: Path | None, config: Config, resume: bool, workers: int
-          ) -> list[float]:
+def train(
+    recipe: Recipe, pack: Path, out: Path, init: Path | None, config: Config, resume: bool, workers: int
+) -> list[float]:
     """Run a leg (or the rest of one); answers the language loss of every step."""
     rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     state = _check_out(out, resume)
     out.mkdir(parents=True, exist_ok=True)
     start = int(state.stem.split("-")[1]) if state else 0
-    loader = Loader(pack, recipe.layouts(), workers, recipe.seed * 7919 + start * 31 + rank)  # forks before the device
+    loader = Loader(
+        pack, recipe.layouts(), workers, recipe.seed * 7919 + start * 31 + rank
+    )  # forks before the device
     device = torch.device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if torch.cuda.is_available() else "cpu")
     if device.type == "cuda":
         torch.cuda.set_device(device)
@@ -235,8 +269,14 @@ def train(recipe: Recipe, pack: Path, out: Path, init: Path | None, config: Conf
     if device.type == "cuda":
         trainer.net.tower = torch.compile(trainer.net.tower, dynamic=False)  # type: ignore[method-assign]
     torch.manual_seed(recipe.seed * 100 + rank + start)
-    log(event="begin", recipe=asdict(recipe), ranks=world, device=str(device), step=trainer.step_number,
-        parameters=sum(p.numel() for p in trainer.net.parameters()))
+    log(
+        event="begin",
+        recipe=asdict(recipe),
+        ranks=world,
+        device=str(device),
+        step=trainer.step_number,
+        parameters=sum(p.numel() for p in trainer.net.parameters()),
+    )
     loader.begin(recipe.plan(), device, recipe.seed + start)  # the same order of layouts on every rank
     losses = _loop(trainer, loader, out if rank == 0 else None, log)
     loader.close()
@@ -249,8 +289,8 @@ def train(recipe: Recipe, pack: Path, out: Path, init: Path | None, config: Conf
 
 
 def _loop(trainer: Trainer, loader: Loader, out: Path | None, log: Log) -> list[float]:
-    """Steps until the recipe's time or number of steps is used up. The first step compiles: the time it takes comes off
-    the length of the leg, the schedule begins after it."""
+    """Steps until the recipe's time or number of steps is used up. The first step compiles: the time it
+    takes comes off the length of the leg, the schedule begins after it."""
     recipe, losses, clock = trainer.recipe, [], None
     begin = shown = saved = time.monotonic()
     before, length = trainer.elapsed, recipe.seconds
@@ -270,8 +310,14 @@ def _loop(trainer: Trainer, loader: Loader, out: Path | None, log: Log) -> list[
             log(event="first step done", seconds=round(now - begin, 1))
         if now - shown > 15 or len(losses) in (1, 10):
             means = {key: round(sum(w[key] for w in window) / len(window), 4) for key in window[-1]}
-            log(step=trainer.step_number, progress=round(progress, 4), steps_per_second=round(len(window) / (now - shown), 2),
-                pages_made=loader.made.value, rate=round(recipe.rate(progress), 4), **means)
+            log(
+                step=trainer.step_number,
+                progress=round(progress, 4),
+                steps_per_second=round(len(window) / (now - shown), 2),
+                pages_made=loader.made.value,
+                rate=round(recipe.rate(progress), 4),
+                **means,
+            )
             window, shown = [], now
         if out is not None and now - saved > recipe.checkpoint_seconds:
             trainer.save(out / f"checkpoint-{trainer.step_number:07d}")
@@ -284,10 +330,13 @@ def _loop(trainer: Trainer, loader: Loader, out: Path | None, log: Log) -> list[
 
 
 def smoke(seconds: float) -> tuple[float, float]:
-    """Train a tiny model on the CPU on pages of the built-in font; mean language loss of the first and last steps."""
+    """Train a tiny model on the CPU on pages of the built-in font; mean language loss of the first and
+    last steps."""
     with tempfile.TemporaryDirectory() as folder:
         pack = smoke_pack(Path(folder) / "pack")
-        losses = train(replace(SMOKE, seconds=seconds), pack, Path(folder) / "run", None, tiny_config(), False, 1)
+        losses = train(
+            replace(SMOKE, seconds=seconds), pack, Path(folder) / "run", None, tiny_config(), False, 1
+        )
     if len(losses) < 16:
         raise SystemExit(f"only {len(losses)} steps in {seconds:.0f} s; give it more time")
     return sum(losses[:4]) / 4, sum(losses[-8:]) / 8
@@ -299,14 +348,20 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="folder for checkpoints and log; must not hold weights yet")
     parser.add_argument("--init", type=Path, help="checkpoint folder to start from (exported weights)")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint in --out")
-    parser.add_argument("--seconds", type=float, default=Recipe.seconds, help="length of the leg, compilation included")
+    parser.add_argument(
+        "--seconds", type=float, default=Recipe.seconds, help="length of the leg, compilation included"
+    )
     parser.add_argument("--steps", type=int, default=Recipe.steps)
     parser.add_argument("--pages", type=int, default=Recipe.pages, help="base pages in a step of one process")
     parser.add_argument("--muon-rate", type=float, default=Recipe.muon_rate)
     parser.add_argument("--adam-rate", type=float, default=Recipe.adam_rate)
-    parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="page makers a process")
+    parser.add_argument(
+        "--workers", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="page makers a process"
+    )
     parser.add_argument("--seed", type=int, default=Recipe.seed)
-    parser.add_argument("--smoke", action="store_true", help="two CPU minutes on a tiny model; fails if the loss stays")
+    parser.add_argument(
+        "--smoke", action="store_true", help="two CPU minutes on a tiny model; fails if the loss stays"
+    )
     args = parser.parse_args()
     if args.smoke:
         first, last = smoke(min(args.seconds, SMOKE.seconds))
@@ -316,8 +371,14 @@ def main() -> None:
         return
     if args.pack is None or args.out is None:
         parser.error("--pack and --out are needed (or --smoke)")
-    recipe = Recipe(seconds=args.seconds, steps=args.steps, pages=args.pages, muon_rate=args.muon_rate,
-                    adam_rate=args.adam_rate, seed=args.seed)
+    recipe = Recipe(
+        seconds=args.seconds,
+        steps=args.steps,
+        pages=args.pages,
+        muon_rate=args.muon_rate,
+        adam_rate=args.adam_rate,
+        seed=args.seed,
+    )
     config = load_config(args.init) if args.init else default_config()
     train(recipe, args.pack, args.out, args.init, config, args.resume, args.workers)
 

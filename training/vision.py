@@ -1,6 +1,7 @@
 """The vision tower: SAM with decomposed relative positions, the neck, and CLIP over SAM's feature map.
 
-Module names are those of the checkpoint. Shapes: B views, G = side / 16 patches a side, g = G / 4 tokens a side.
+Module names are those of the checkpoint. Shapes: B views, G = side / 16 patches a side, g = G / 4 tokens a
+side.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from training.config import Config
 from training.resample import cubic_matrix, linear_matrix, resize_grid
 
 
-def relative_attention(q: Tensor, k: Tensor, v: Tensor, rel_h: Tensor, rel_w: Tensor, rows: int, cols: int) -> Tensor:
+def relative_attention(
+    q: Tensor, k: Tensor, v: Tensor, rel_h: Tensor, rel_w: Tensor, rows: int, cols: int
+) -> Tensor:
     """Attention over a rows x cols grid with bias q.Rh[i - i'] + q.Rw[j - j'].
 
-    q, k, v: [B, heads, rows * cols, d]; rel_h: [2 * rows - 1, d]; rel_w: [2 * cols - 1, d]. The bias is exact, not
-    materialised: q is extended by its products with the tables, k by one-hot rows and columns, so that the extended dot
-    product is the biased score.
+    q, k, v: [B, heads, rows * cols, d]; rel_h: [2 * rows - 1, d]; rel_w: [2 * cols - 1, d]. The bias is
+    exact, not materialised: q is extended by its products with the tables, k by one-hot rows and columns, so
+    that the extended dot product is the biased score.
     """
     batch, heads, count, depth = q.shape
     device, dtype = q.device, q.dtype
@@ -51,7 +54,8 @@ class SamAttention(nn.Module):
         batch, rows, cols, width = x.shape
         qkv = self.qkv(x).view(batch, rows * cols, 3, self.heads, width // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
-        rel_h, rel_w = self.rel_pos_h, self.rel_pos_w
+        rel_h: Tensor = self.rel_pos_h
+        rel_w: Tensor = self.rel_pos_w
         if resize is not None:
             rel_h, rel_w = resize @ rel_h.float(), resize @ rel_w.float()
         mixed = relative_attention(q, k, v, rel_h, rel_w, rows, cols)
@@ -80,12 +84,17 @@ class SamBlock(nn.Module):
         self.mlp = SamMlp(width)
 
     def _windowed(self, h: Tensor) -> Tensor:
-        """Attention in windows. Padding is zero vectors before qkv, unmasked: upstream's windows see it too."""
+        """Attention in windows. Padding is zero vectors before qkv, unmasked: upstream's windows see it
+        too."""
         side = self.window
         batch, rows, cols, width = h.shape
         h = F.pad(h, (0, 0, 0, -cols % side, 0, -rows % side))
         down, across = h.shape[1] // side, h.shape[2] // side
-        h = h.view(batch, down, side, across, side, width).permute(0, 1, 3, 2, 4, 5).reshape(-1, side, side, width)
+        h = (
+            h.view(batch, down, side, across, side, width)
+            .permute(0, 1, 3, 2, 4, 5)
+            .reshape(-1, side, side, width)
+        )
         h = self.attn(h, None).view(batch, down, across, side, side, width).permute(0, 1, 3, 2, 4, 5)
         return h.reshape(batch, down * side, across * side, width)[:, :rows, :cols]
 
@@ -102,7 +111,9 @@ class LayerNorm2d(nn.Module):
         self.bias = nn.Parameter(torch.zeros(channels))
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x.permute(0, 2, 3, 1), (x.shape[1],), self.weight, self.bias, 1e-6).permute(0, 3, 1, 2)
+        return F.layer_norm(x.permute(0, 2, 3, 1), (x.shape[1],), self.weight, self.bias, 1e-6).permute(
+            0, 3, 1, 2
+        )
 
 
 class PatchEmbed(nn.Module):
@@ -130,7 +141,9 @@ class Sam(nn.Module):
         self.patch_embed = PatchEmbed(width, 16)
         self.pos_embed = nn.Parameter(torch.zeros(1, self.grid, self.grid, width))
         self.blocks = nn.ModuleList(
-            SamBlock(width, heads, 0 if i in shape["global_attn_indexes"] else shape["window_size"], self.grid)
+            SamBlock(
+                width, heads, 0 if i in shape["global_attn_indexes"] else shape["window_size"], self.grid
+            )
             for i in range(shape["layers"])
         )
         self.neck = nn.Sequential(
@@ -165,7 +178,9 @@ class ClipAttention(nn.Module):
         batch, count, width = x.shape
         qkv = self.qkv_proj(x).view(batch, count, 3, self.heads, width // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
-        return self.out_proj(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(batch, count, width))
+        return self.out_proj(
+            F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(batch, count, width)
+        )
 
 
 class ClipMlp(nn.Module):
@@ -231,8 +246,11 @@ class Clip(nn.Module):
         return x
 
 
-def resize_matrices(side: int, sam_grid: int, clip_grid: int, device: torch.device) -> tuple[Tensor | None, ...]:
-    """The three matrices a view of `side` pixels needs (SAM cubic, SAM linear, CLIP cubic); None where sizes agree."""
+def resize_matrices(
+    side: int, sam_grid: int, clip_grid: int, device: torch.device
+) -> tuple[Tensor | None, ...]:
+    """The three matrices a view of `side` pixels needs (SAM cubic, SAM linear, CLIP cubic); None where
+    sizes agree."""
     patches, tokens = side // 16, side // 64
     sam = None if patches == sam_grid else cubic_matrix(patches, sam_grid).to(device)
     rel = None if patches == sam_grid else linear_matrix(2 * patches - 1, 2 * sam_grid - 1).to(device)

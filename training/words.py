@@ -1,4 +1,5 @@
-"""Words for generated pages: runs of natural text, dictionary words, and made-up tokens (dates, prices, addresses, codes).
+"""Words for generated pages: runs of natural text, dictionary words, and made-up tokens (dates, prices,
+addresses, codes).
 
 Made-up tokens are there because numbers and codes must be copied, not guessed from language.
 """
@@ -23,7 +24,8 @@ class Words:
         folder = pack / "text"
         self.rng = rng
         self.running = {
-            language: (folder / f"{split}.{language}.txt").read_text(encoding="utf-8").split() for language in LANGUAGES
+            language: (folder / f"{split}.{language}.txt").read_text(encoding="utf-8").split()
+            for language in LANGUAGES
         }
         self.dictionary = (folder / f"words.{split}.txt").read_text(encoding="utf-8").split()
 
@@ -43,10 +45,17 @@ class Words:
             amount = f"{rng.randint(0, 9999)}{rng.choice('.,')}{rng.randint(0, 99):02d}"
             return rng.choice(("€ ", "$", "£", "EUR ", "")) + amount + rng.choice(("", "", " €", "%"))
         if kind < 0.52:
-            return self._letters(_LOWER + "._", 3, 10) + "@" + word + rng.choice((".com", ".it", ".org", ".de", ".net", ".fr"))
+            return (
+                self._letters(_LOWER + "._", 3, 10)
+                + "@"
+                + word
+                + rng.choice((".com", ".it", ".org", ".de", ".net", ".fr"))
+            )
         if kind < 0.60:
             start = rng.choice(("https://", "www.", "http://"))
-            return start + word + rng.choice((".com/", ".it/", ".org/")) + self._letters(_LOWER + "-_/", 2, 12)
+            return (
+                start + word + rng.choice((".com/", ".it/", ".org/")) + self._letters(_LOWER + "-_/", 2, 12)
+            )
         if kind < 0.72:
             return self._letters(_UPPER, 3, 9)
         if kind < 0.86:
@@ -56,7 +65,8 @@ class Words:
         return self._letters(CHARSET, 2, 7)
 
     def run(self, count: int) -> list[str]:
-        """About `count` words: mostly running text, sometimes a list of unrelated or made-up ones, sometimes capitals."""
+        """About `count` words: mostly running text, sometimes a list of unrelated or made-up ones,
+        sometimes capitals."""
         rng, kind = self.rng, self.rng.random()
         if kind < 0.68:
             source = self.running[rng.choice(_WEIGHTED)]
@@ -67,7 +77,9 @@ class Words:
         elif kind < 0.92:
             words = [self.made_up() for _ in range(count)]
         else:
-            words = [self.made_up() if rng.random() < 0.3 else rng.choice(self.dictionary) for _ in range(count)]
+            words = [
+                self.made_up() if rng.random() < 0.3 else rng.choice(self.dictionary) for _ in range(count)
+            ]
         if rng.random() < 0.15:
             words = [self.made_up() if rng.random() < 0.12 else word for word in words]
         style = rng.random()

@@ -1,4 +1,5 @@
-"""Generated pages: text set in columns with unreadable matter between, worn a little, and cut into the model's views."""
+"""Generated pages: text set in columns with unreadable matter between, worn a little, and cut into the
+model's views."""
 
 from training.pages.kinds import DENSITIES, GRIDS, Kind
 from training.pages.maker import PageMaker, Sample

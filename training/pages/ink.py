@@ -1,4 +1,5 @@
-"""Setting lines of text: measuring, breaking, drawing. Ink is 255 on a black page, so that colour can come later."""
+"""Setting lines of text: measuring, breaking, drawing. Ink is 255 on a black page, so that colour can come
+later."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ class SizedFont:
         return glyph
 
     def stamp(self, page: Image.Image, x: int, baseline: int, text: str) -> tuple[Box, list[float]]:
-        """Draw character by character, without kerning; answers the ink box and the middle of each character."""
+        """Draw character by character, without kerning; answers the ink box and the middle of each
+        character."""
         box, pen, middles = EMPTY, 0.0, []
         for char in text:
             advance = self.advance(char)
@@ -157,9 +159,11 @@ def place_line(line: Line, x: float, width: float, align: str, last: bool) -> li
     return [(" ".join(word for word, _ in line.words), x + free)]
 
 
-def draw_pieces(page: Image.Image, pieces: list[tuple[str, float]], font: SizedFont, baseline: int,
-                quick: bool) -> tuple[str, list[Point], Box]:
-    """Draw a line; answers its text, the position of each character (spaces between pieces too), its ink box."""
+def draw_pieces(
+    page: Image.Image, pieces: list[tuple[str, float]], font: SizedFont, baseline: int, quick: bool
+) -> tuple[str, list[Point], Box]:
+    """Draw a line; answers its text, the position of each character (spaces between pieces too), its ink
+    box."""
     text, points, box = "", [], EMPTY
     height = baseline - 0.3 * font.size
     for piece, x in pieces:

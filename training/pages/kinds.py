@@ -36,8 +36,9 @@ GRIDS = ((2, 3), (3, 4), (2, 2), (3, 2), (1, 2), (2, 1))
 
 @dataclass(frozen=True)
 class Kind:
-    """A level of density (or BLANK) and a crop grid; grid None is the base preset. Clean pages carry no unreadable matter
-    and short paragraphs: the distribution of the first held-out set, kept so that legs can be compared."""
+    """A level of density (or BLANK) and a crop grid; grid None is the base preset. Clean pages carry no
+    unreadable matter and short paragraphs: the distribution of the first held-out set, kept so that legs
+    can be compared."""
 
     level: int
     grid: tuple[int, int] | None = None
@@ -46,7 +47,12 @@ class Kind:
 
 _MOST_TILES = 32
 _CANDIDATES = sorted(
-    ((w, h) for w in range(1, _MOST_TILES + 1) for h in range(1, _MOST_TILES + 1) if 2 <= w * h <= _MOST_TILES),
+    (
+        (w, h)
+        for w in range(1, _MOST_TILES + 1)
+        for h in range(1, _MOST_TILES + 1)
+        if 2 <= w * h <= _MOST_TILES
+    ),
     key=lambda pair: pair[0] * pair[1],
 )
 

@@ -65,11 +65,22 @@ class Setter:
         if level < 2 and rng.random() < 0.4:
             top += int(rng.uniform(0, 0.5) * height)
         return Style(
-            size=size, family=family, face=face, spacing=rng.uniform(1.12, 1.7),
+            size=size,
+            family=family,
+            face=face,
+            spacing=rng.uniform(1.12, 1.7),
             align=rng.choices(("left", "centre", "right", "justified"), (0.72, 0.1, 0.03, 0.15))[0],
-            left=left, top=top, width=measure, bottom=bottom, columns=columns, gutter=int(size * rng.uniform(1, 2)),
-            quick=rng.random() < self.quick_share, clutter=0.0 if kind.clean else rng.choice((0.0, 0.0, 0.0, 0.0, 0.08, 0.25)), few=level == 0,
-            long=level >= 3 and not kind.clean, cut=not kind.clean and rng.random() < _CUT,
+            left=left,
+            top=top,
+            width=measure,
+            bottom=bottom,
+            columns=columns,
+            gutter=int(size * rng.uniform(1, 2)),
+            quick=rng.random() < self.quick_share,
+            clutter=0.0 if kind.clean else rng.choice((0.0, 0.0, 0.0, 0.0, 0.08, 0.25)),
+            few=level == 0,
+            long=level >= 3 and not kind.clean,
+            cut=not kind.clean and rng.random() < _CUT,
         )
 
     def fill(self, page: Image.Image, style: Style, most: int, unit: float) -> list[Block]:
@@ -122,12 +133,22 @@ class Setter:
         count = rng.choice((rng.randint(1, 8), rng.randint(6, 30), rng.randint(20, 70)))
         return int(count * (0.45 if style.few else 1)) + 1
 
-    def _block(self, page: Image.Image, style: Style, typed: tuple[Face, SizedFont], leading: int,
-               place: tuple[int, int, int], title: bool, room: int) -> tuple[Block | None, int]:
+    def _block(
+        self,
+        page: Image.Image,
+        style: Style,
+        typed: tuple[Face, SizedFont],
+        leading: int,
+        place: tuple[int, int, int],
+        title: bool,
+        room: int,
+    ) -> tuple[Block | None, int]:
         """One block at (x, y, width) and its height in pixels; no block when nothing fits."""
         (face, font), (x, y, width) = typed, place
         usable = CLASS_OF.keys() - set(face.missing)
-        words = ["".join(c for c in word if c in usable) for word in self.words.run(self._word_count(title, style))]
+        words = [
+            "".join(c for c in word if c in usable) for word in self.words.run(self._word_count(title, style))
+        ]
         align = "left" if title and style.align == "justified" else style.align
         if title and self.rng.random() < 0.35:
             align = "centre"

@@ -64,7 +64,8 @@ class PageMaker:
                 return sample
 
     def _page_size(self, kind: Kind) -> tuple[int, int, float]:
-        """Width and height of the page in pixels, and page pixels for one pixel of the view it is read from."""
+        """Width and height of the page in pixels, and page pixels for one pixel of the view it is read
+        from."""
         rng = self.rng
         if kind.grid is None:
             unit = 1.5 if kind.level >= 3 and not kind.clean and rng.random() < 0.2 else 1.0
@@ -108,11 +109,15 @@ class PageMaker:
                 x, y = rect[0] + point[0] * scale[0], rect[1] + point[1] * scale[1]
                 places[index] = min(max(int(x / PATCH), 0), 63), min(max(int(y / PATCH), 0), 63)
         return Sample(
-            view=view, rect=rect, tiles=None if kind.grid is None else views.local_views(page, kind.grid),
-            ids=np.asarray(target.ids, np.int16), places=places,
+            view=view,
+            rect=rect,
+            tiles=None if kind.grid is None else views.local_views(page, kind.grid),
+            ids=np.asarray(target.ids, np.int16),
+            places=places,
             labels=views.global_labels(blocks, (width, height), rect),
             tile_labels=None if kind.grid is None else views.local_labels(blocks, (width, height), kind.grid),
-            blocks=blocks, level=kind.level,
+            blocks=blocks,
+            level=kind.level,
         )
 
     def _litter(self, page: Image.Image, unit: float) -> None:

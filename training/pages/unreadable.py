@@ -1,7 +1,7 @@
 """Matter that must map to nothing: what nobody could read, and what is no text at all.
 
-Each painter fills a rectangle of the page's ink. Pictures are not among them (they will get blocks of their own);
-neither is text between MICRO_PX and the smallest trained size, about which nothing is taught.
+Each painter fills a rectangle of the page's ink. Pictures are not among them (they will get blocks of their
+own); neither is text between MICRO_PX and the smallest trained size, about which nothing is taught.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ Rect = tuple[int, int, int, int]
 
 
 class Unreadable:
-    """Painters over one random source; `unit` is page pixels for one pixel of the view the page is read from."""
+    """Painters over one random source; `unit` is page pixels for one pixel of the view the page is read
+    from."""
 
     def __init__(self, rng: random.Random, shelf: FontShelf, words: Words) -> None:
         self.rng, self.shelf, self.words = rng, shelf, words
@@ -77,7 +78,12 @@ class Unreadable:
             points = [(pen, row)]
             while pen < end:
                 pen += size * rng.uniform(0.08, 0.3)
-                points.append((pen - size * rng.uniform(0, 0.2), row - size * rng.choice((0, 0.4, 0.4, 0.9)) * rng.random()))
+                points.append(
+                    (
+                        pen - size * rng.uniform(0, 0.2),
+                        row - size * rng.choice((0, 0.4, 0.4, 0.9)) * rng.random(),
+                    )
+                )
                 if rng.random() < 0.12:
                     draw.line(points, 255, weight, joint="curve")
                     pen += size * 0.4
@@ -91,12 +97,14 @@ class Unreadable:
         x, y, width, height = rect
         size = rng.uniform(14, 40) * unit
         weight = max(1, int(size * 0.08))
-        row = y
+        row = float(y)
         while row + size < y + height:
             pen = float(x)
             while pen + size < x + width:
                 for _ in range(rng.randint(2, 6)):
-                    ends = [(pen + rng.random() * size * 0.85, row + rng.random() * size * 0.9) for _ in range(2)]
+                    ends = [
+                        (pen + rng.random() * size * 0.85, row + rng.random() * size * 0.9) for _ in range(2)
+                    ]
                     draw.line(ends, 255, weight)
                 pen += size * (1.0 if rng.random() > 0.1 else 1.8)
             row += size * 1.35
@@ -105,9 +113,13 @@ class Unreadable:
         """Grain: salt, smudges or halftone."""
         x, y, width, height = rect
         cells = max(1, int(self.rng.choice((1, 2, 6, 24)) * unit))
-        rough = np.random.default_rng(self.rng.getrandbits(32)).random((height // cells + 1, width // cells + 1))
+        rough = np.random.default_rng(self.rng.getrandbits(32)).random(
+            (height // cells + 1, width // cells + 1)
+        )
         level = self.rng.uniform(0.5, 0.97)
-        ink = Image.fromarray((np.clip((rough - level) / (1 - level), 0, 1) * self.rng.randint(90, 255)).astype(np.uint8))
+        ink = Image.fromarray(
+            (np.clip((rough - level) / (1 - level), 0, 1) * self.rng.randint(90, 255)).astype(np.uint8)
+        )
         resample = Image.Resampling.BICUBIC if self.rng.random() < 0.5 else Image.Resampling.NEAREST
         page.paste(ink.resize((width, height), resample), (x, y))
 
@@ -123,5 +135,9 @@ class Unreadable:
             if rng.random() < 0.5 or bottom - top < 4:
                 draw.line((left, top, right, top), 255, max(1, int(rng.uniform(0.6, 3) * unit)))
             else:
-                draw.rectangle((left, top, right, bottom), outline=255, width=max(1, int(unit)),
-                               fill=rng.choice((None, None, rng.randint(20, 120))))
+                draw.rectangle(
+                    (left, top, right, bottom),
+                    outline=255,
+                    width=max(1, int(unit)),
+                    fill=rng.choice((None, None, rng.randint(20, 120))),
+                )

@@ -23,7 +23,8 @@ Bytes = NDArray[np.uint8]
 
 
 def wear(page: Image.Image, blocks: list[Block], level: int, rng: random.Random) -> Image.Image:
-    """A slight turn, loss of resolution, JPEG: each on some pages. Moves the blocks' points and boxes along."""
+    """A slight turn, loss of resolution, JPEG: each on some pages. Moves the blocks' points and boxes
+    along."""
     if rng.random() < 0.12:
         page = _turn(page, blocks, rng.uniform(-1.6, 1.6))
     if rng.random() < 0.12:
@@ -71,8 +72,9 @@ def local_views(page: Image.Image, grid: tuple[int, int]) -> Bytes:
     return mosaic.reshape(rows, TILE, columns, TILE).transpose(0, 2, 1, 3).reshape(-1, TILE, TILE)
 
 
-def _characters(blocks: Iterable[Block], scale: tuple[float, float], shift: tuple[float, float], cells: tuple[int, int]
-                ) -> Iterable[tuple[int, int, int]]:
+def _characters(
+    blocks: Iterable[Block], scale: tuple[float, float], shift: tuple[float, float], cells: tuple[int, int]
+) -> Iterable[tuple[int, int, int]]:
     """(row, column, class) of every printed character on a lattice of patches (columns, rows)."""
     for block in blocks:
         places = np.asarray(block.points, np.float32) * scale + shift
@@ -82,8 +84,9 @@ def _characters(blocks: Iterable[Block], scale: tuple[float, float], shift: tupl
                 yield row, column, CLASS_OF[char]
 
 
-def _label(blocks: Iterable[Block], scale: tuple[float, float], shift: tuple[float, float], cells: tuple[int, int]
-           ) -> Bytes:
+def _label(
+    blocks: Iterable[Block], scale: tuple[float, float], shift: tuple[float, float], cells: tuple[int, int]
+) -> Bytes:
     labels = np.zeros((cells[1], cells[0], SLOTS), np.uint8)
     filled: dict[tuple[int, int], int] = {}
     for row, column, kind in _characters(blocks, scale, shift, cells):
@@ -105,4 +108,8 @@ def local_labels(blocks: list[Block], size: tuple[int, int], grid: tuple[int, in
     (columns, rows), cells = grid, TILE // PATCH
     scale = (TILE * columns / size[0], TILE * rows / size[1])
     labels = _label(blocks, scale, (0, 0), (columns * cells, rows * cells))
-    return labels.reshape(rows, cells, columns, cells, SLOTS).transpose(0, 2, 1, 3, 4).reshape(-1, cells, cells, SLOTS)
+    return (
+        labels.reshape(rows, cells, columns, cells, SLOTS)
+        .transpose(0, 2, 1, 3, 4)
+        .reshape(-1, cells, cells, SLOTS)
+    )
