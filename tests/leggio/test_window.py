@@ -175,6 +175,6 @@ def test_the_self_test_says_what_it_did(tmp_path):
 
 def test_starting_does_not_load_the_hub_the_engine_or_the_formulas():
     code = ("import sys, leggio.main, leggio.window.main_window; "
-            "print([m for m in ('huggingface_hub', 'ziamath', 'uocr.api', 'docx', 'tokenizers') if m in sys.modules])")
+            "print([m for m in ('huggingface_hub', 'ziamath', 'uocr.api', 'docx', 'tokenizers', 'pymupdf') if m in sys.modules])")
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert run.stdout.strip() == "[]", run.stdout + run.stderr

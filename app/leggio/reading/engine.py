@@ -7,18 +7,20 @@ import queue
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QThread, Signal
 from uocr.control import Control
 from uocr.document import FinishReason, Page
 from uocr.errors import UocrError
 from uocr.events import PageFinished
-from uocr.sources import Source
 
 from leggio.history.jobs import Job, JobStore, job_key
 from leggio.reading.frames import Gatherer
 from leggio.reading.task import Engine, EngineFactory, PageTask, open_page
+
+if TYPE_CHECKING:
+    from uocr.sources import Source
 
 log = logging.getLogger(__name__)
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from PIL import Image
 from uocr.control import Control
-from uocr.sources import Limits, PageImage, Source, open_source
 
 from leggio.history.jobs import Job
+
+if TYPE_CHECKING:
+    from uocr.sources import Limits
+
+    from leggio.reading.one_page import OnePage
 
 Input = Path | Image.Image
 """A file, or a picture that came through the clipboard or a screen capture."""
@@ -47,29 +51,6 @@ class PageTask:
     """The job in whose journal the page is written down when it is done."""
 
 
-class OnePage(Source):
-    """One page of an input as a source of its own that keeps the file's name and page number."""
-
-    kind = "page"
-
-    def __init__(self, whole: Source) -> None:
-        super().__init__(whole.name, list(whole.indices[:1]), whole.limits)
-        self._whole = whole
-
-    @property
-    def sha256(self) -> str:
-        return self._whole.sha256
-
-    def page_size(self, i: int) -> tuple[int, int]:
-        return self._whole.page_size(i)
-
-    def page(self, i: int) -> PageImage:
-        return self._whole.page(i)
-
-    def close(self) -> None:
-        self._whole.close()
-
-
 def open_page(
     task_input: Input,
     name: str,
@@ -84,6 +65,11 @@ def open_page(
 
     Raises UnreadableFile, EncryptedFile, EmptyDocument, TooLarge or InvalidRequest.
     """
+    # The PDF library takes a third of a second to load: the window's start must not wait for it.
+    from uocr.sources import open_source
+
+    from leggio.reading.one_page import OnePage
+
     pages = None if isinstance(task_input, Image.Image) else str(number + 1)
     return OnePage(
         open_source(

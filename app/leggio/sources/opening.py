@@ -9,7 +9,6 @@ from pathlib import Path
 from PIL import Image
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal
 from uocr.errors import EncryptedFile, UocrError
-from uocr.sources import expand_inputs, natural_key, open_source
 
 from leggio.pages.items import DocumentItem, PageItem, PageState
 from leggio.reading.task import Input
@@ -75,6 +74,8 @@ class Opener(QObject):
         self.finished.emit()
 
     def _expand(self, inputs: list[Input]) -> list[Input]:
+        from uocr.sources import expand_inputs, natural_key  # on this thread: it brings the PDF library
+
         files: list[Input] = []
         # Files dropped together are sorted as people count: 1, 2, 10.
         paths = sorted((i for i in inputs if isinstance(i, Path)), key=lambda p: natural_key(p.name))
@@ -89,6 +90,8 @@ class Opener(QObject):
 
 def pages_of(source: Input, pages: str | None = None, password: str | None = None) -> list[PageItem]:
     """The pages of one input; a file that cannot be used is one failed page that says why."""
+    from uocr.sources import open_source
+
     name = source.name if isinstance(source, Path) else (source.info.get("name") or "Picture")
     document = DocumentItem(source, str(name), password=password)
     try:

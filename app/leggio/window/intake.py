@@ -10,7 +10,6 @@ from PIL import Image
 from PySide6.QtCore import QMimeData, QObject
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit
-from uocr.sources.expand import SUFFIXES
 
 from leggio.pages.items import PageItem
 from leggio.sources.incoming import from_mime
@@ -30,6 +29,8 @@ class Intake(QObject):
         self._pictures = itertools.count(1)
 
     def choose_files(self) -> None:
+        from uocr.sources.expand import SUFFIXES  # brings the PDF library, which starting must not wait for
+
         patterns = " ".join(f"*{suffix}" for suffix in sorted(SUFFIXES))
         kinds = self.tr("Pictures and PDFs ({0});;All files (*)").format(patterns)
         names, _ = QFileDialog.getOpenFileNames(self._window, self.tr("Open"), str(self._folder), kinds)

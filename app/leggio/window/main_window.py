@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 from uocr.errors import UocrError
-from uocr.sources.ranges import choose_pages
 
 from leggio.export.controller import ExportController
 from leggio.export.dragging import DragHandle
@@ -372,6 +371,10 @@ class MainWindow(QMainWindow):
 
     def choose_pages(self) -> None:
         """Keep only some pages of the current document."""
+        from uocr.sources.ranges import (
+            choose_pages,  # brings the PDF library, which starting must not wait for
+        )
+
         item = self.presenter.item
         if item is None:
             return
