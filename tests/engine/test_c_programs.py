@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,12 @@ def test_every_check_of_the_program_holds(name: str) -> None:
     assert re.search(r"^[1-9]\d* checks held, 0 failed$", output, re.MULTILINE), output
 
 
+def test_a_job_inside_a_job_ends_the_program() -> None:
+    done = start(build("test_threads", PROGRAMS["test_threads"], address_sanitizer()), "nested")
+    assert done.returncode == -signal.SIGABRT
+    assert "ran a job on a pool that is at work" in done.stderr
+
+
 @pytest.mark.parametrize("name", ["test_threads", "test_memory"])
 def test_no_data_race_is_found(name: str) -> None:
     if not sanitizes(THREAD):
@@ -55,7 +62,7 @@ def test_no_data_race_is_found(name: str) -> None:
     ("overflow", ADDRESS, "signed integer overflow"),
     ("race", THREAD, "data race"),
 ])
-def test_the_sanitizers_find_a_fault_made_on_purpose(fault: str, sanitizer: str, report: str) -> None:
+def test_a_fault_made_on_purpose_is_reported_for_what_it_is(fault: str, sanitizer: str, report: str) -> None:
     if not sanitizes(sanitizer):
         pytest.skip(f"this compiler has no {sanitizer} sanitizer: the programs ran without")
     done = start(build("faults", [], sanitizer), fault)
