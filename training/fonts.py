@@ -21,7 +21,6 @@ _COLLECTIONS = frozenset(
     """urw-base35 tex-gyre freefont dejavu liberation liberation2 linux-libertine croscore crosextra adf lm
     lmodern""".split()
 )
-)
 """Folders that hold several families: there the family is the first part of the file name."""
 
 _UNSUITABLE = re.compile(
