@@ -40,7 +40,8 @@ typedef struct cpu_kernels {
     const char *name;
 
     /* y[r * ldy + c] = (add ? y : 0) + sum over i < k of x[r * ldx + i] * panel[i * ldp + c], r < rows <= 6,
-     * c < 16. One chain per element in the order of i, whatever `rows` is. */
+     * c < 16. One chain per element in the order of i, whatever `rows` is; y is added to its end, not its
+     * beginning: a chain over 4,096 keys of nearly equal terms drifts (3e-7 of the norm was measured). */
     void (*micro)(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y,
                   size_t ldy, bool add);
     /* panel[i * 16 + c] = weight row c, element k0 + i; c < count <= 16, the other columns 0. By dtype f32,

@@ -25,6 +25,11 @@ CPU_INLINE row16 add16(row16 sum, float x, row16 p) {
                     vfmaq_n_f32(sum.val[2], p.val[2], x), vfmaq_n_f32(sum.val[3], p.val[3], x)}};
 }
 
+CPU_INLINE row16 sum16(row16 a, row16 b) {
+    return (row16){{vaddq_f32(a.val[0], b.val[0]), vaddq_f32(a.val[1], b.val[1]), vaddq_f32(a.val[2], b.val[2]),
+                    vaddq_f32(a.val[3], b.val[3])}};
+}
+
 /* Sums are variables, not an array: compilers keep an array in memory. `rows` is a constant where this is
  * used. */
 CPU_INLINE void micro_block(const size_t rows, size_t k, const float *x, size_t ldx, const float *panel,

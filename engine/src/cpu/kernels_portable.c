@@ -49,10 +49,6 @@ static void micro_rows2(size_t rows, size_t k, const float *x, size_t ldx, const
     float a[CPU_PANEL] = {0}, b[CPU_PANEL] = {0};
     const float *x1 = rows > 1 ? x + ldx : x;
     float *y1 = y + ldy;
-    if (add) {
-        memcpy(a, y, sizeof a);
-        if (rows > 1) memcpy(b, y1, sizeof b);
-    }
     for (size_t i = 0; i < k; i++) {
         const float *p = panel + i * ldp;
         for (int c = 0; c < CPU_PANEL; c++) {
@@ -60,8 +56,8 @@ static void micro_rows2(size_t rows, size_t k, const float *x, size_t ldx, const
             b[c] += x1[i] * p[c];
         }
     }
-    memcpy(y, a, sizeof a);
-    if (rows > 1) memcpy(y1, b, sizeof b);
+    for (int c = 0; c < CPU_PANEL; c++) y[c] = add ? y[c] + a[c] : a[c];
+    for (int c = 0; rows > 1 && c < CPU_PANEL; c++) y1[c] = add ? y1[c] + b[c] : b[c];
 }
 
 static void micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y,
