@@ -1,0 +1,157 @@
+"""The network and the trainer's safety. Needs torch: skipped without it."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch==2.13.0")
+pytest.importorskip("safetensors", reason="safetensors is not installed")
+
+import torch.nn.functional as F  # noqa: E402
+
+from training import export, train  # noqa: E402
+from training.config import MAX_POSITIONS, load_config, tiny_config  # noqa: E402
+from training.model import Reader  # noqa: E402
+from training.muon import orthogonalised  # noqa: E402
+from training.resample import cubic_matrix, linear_matrix, resize_grid  # noqa: E402
+from training.smoke import smoke_pack  # noqa: E402
+from training.vision import relative_attention  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def net() -> Reader:
+    torch.manual_seed(1)
+    return Reader(tiny_config()).eval()
+
+
+def test_position_tables_are_resized_as_torch_does() -> None:
+    table = torch.randn(64, 64, 3)
+    wanted = F.interpolate(table.permute(2, 0, 1)[None], (40, 40), mode="bicubic", antialias=True)[0].permute(
+        1, 2, 0
+    )
+    assert torch.allclose(resize_grid(table, 40, cubic_matrix(40, 64)), wanted, atol=2e-5)
+    rows = torch.randn(127, 3)
+    wanted = F.interpolate(rows.T[None], 79, mode="linear")[0].T
+    assert torch.allclose(linear_matrix(79, 127) @ rows, wanted, atol=5e-5)
+
+
+def test_relative_attention_equals_attention_with_the_bias_written_out() -> None:
+    torch.manual_seed(2)
+    rows, cols, depth = 5, 4, 8
+    q, k, v = torch.randn(3, 2, 2, rows * cols, depth).unbind(0)
+    rel_h, rel_w = torch.randn(2 * rows - 1, depth), torch.randn(2 * cols - 1, depth)
+    bias = torch.zeros(2, 2, rows * cols, rows * cols)
+    for a in range(rows * cols):
+        for b in range(rows * cols):
+            turn = rel_h[a // cols - b // cols + rows - 1] + rel_w[a % cols - b % cols + cols - 1]
+            bias[:, :, a, b] = (q[:, :, a] * turn).sum(-1)
+    wanted = (q @ k.mT / math.sqrt(depth) + bias).softmax(-1) @ v
+    assert torch.allclose(relative_attention(q, k, v, rel_h, rel_w, rows, cols), wanted, atol=1e-5)
+
+
+def test_visual_rows_are_local_mosaic_then_global_then_separator(net: Reader) -> None:
+    width = net.config["hidden_size"]
+    view = torch.full((1, 16, 16, width), -1.0)
+    crop = torch.arange(6.0).view(1, 3, 2, 1, 1, 1).expand(1, 3, 2, 10, 10, width)  # crop number, rows of two
+    rows = net.arrange(view, crop)[0]
+    assert len(rows) == 30 * 21 + 272 + 1 == 903
+    assert rows[:10, 0].eq(0).all() and rows[10:20, 0].eq(1).all(), "first mosaic row: crop 0, then crop 1"
+    assert torch.equal(rows[20], net.model.image_newline)
+    assert rows[10 * 21, 0] == 2, "row 10 of the mosaic belongs to the second row of crops"
+    assert rows[630:646, 0].eq(-1).all() and torch.equal(rows[646], net.model.image_newline)
+    assert torch.equal(rows[-1], net.model.view_seperator)
+
+
+def test_reading_token_by_token_equals_one_pass_with_the_window_mask(net: Reader) -> None:
+    torch.manual_seed(3)
+    visual = torch.randn(1, 20, net.config["hidden_size"])
+    ids = net.generate(visual, [5, 6], 150)[0]
+    assert len(ids) == 150 or ids[-1] == 1
+    embed = net.model.embed_tokens
+    parts = [
+        embed(torch.tensor([[0]])),
+        visual,
+        embed(torch.tensor([[5, 6]])),
+        embed(torch.tensor([ids[:-1]])),
+    ]
+    with torch.no_grad():
+        hidden, _ = net.decode(torch.cat(parts, 1), 23)
+        again = net.lm_head(hidden[0, 22:]).argmax(-1).tolist()
+    assert again == ids
+
+
+def test_exported_weights_come_back_equal(net: Reader, tmp_path: Path) -> None:
+    export.save(net, net.config, tmp_path / "out", limit=200_000)
+    assert len(list((tmp_path / "out").glob("model-*.safetensors"))) > 1
+    named = export.read_weights(tmp_path / "out")
+    assert "model.layers.1.mlp.experts.3.down_proj.weight" in named
+    assert {value.dtype for value in named.values()} == {torch.bfloat16}
+    again = Reader(load_config(tmp_path / "out"))
+    export.from_checkpoint(again, {key: value.float() for key, value in named.items()})
+    for key, value in net.state_dict().items():
+        assert torch.equal(again.state_dict()[key], value.bfloat16().float()), key
+    assert (
+        json.loads((tmp_path / "out" / "config.json").read_text())["max_position_embeddings"] >= MAX_POSITIONS
+    )
+
+
+def test_a_checkpoint_of_another_shape_is_refused(net: Reader) -> None:
+    named = export.to_checkpoint(net.state_dict())
+    with pytest.raises(SystemExit, match="checkpoint lacks"):
+        export.from_checkpoint(net, {k: v for k, v in named.items() if "lm_head" not in k})
+    with pytest.raises(SystemExit, match="tensors the model does not have"):
+        export.from_checkpoint(net, {**named, "model.extra": torch.zeros(1)})
+
+
+def test_an_orthogonalised_update_has_singular_values_near_one() -> None:
+    torch.manual_seed(4)
+    values = torch.linalg.svdvals(orthogonalised(torch.randn(1, 24, 48))[0])
+    assert values.min() > 0.6 and values.max() < 1.3
+
+
+def test_weights_are_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "final").mkdir()
+    with pytest.raises(SystemExit, match="never overwritten"):
+        train._check_out(tmp_path, resume=False)
+    (tmp_path / "final").rmdir()
+    (tmp_path / "checkpoint-0000005").mkdir()
+    (tmp_path / "checkpoint-0000005.pt").touch()
+    with pytest.raises(SystemExit, match="--resume"):
+        train._check_out(tmp_path, resume=False)
+    assert train._check_out(tmp_path, resume=True) == tmp_path / "checkpoint-0000005.pt"
+
+
+def test_a_checkpoint_without_its_state_is_not_resumed(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint-0000005").mkdir()
+    with pytest.raises(SystemExit, match="nothing to resume"):
+        train._check_out(tmp_path, resume=True)
+
+
+@pytest.mark.slow
+def test_a_killed_leg_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
+    pack = smoke_pack(tmp_path / "pack")
+    recipe = replace(train.SMOKE, seconds=300.0, steps=2, checkpoint_seconds=0.0)
+    train.train(recipe, pack, tmp_path / "leg", None, tiny_config(), False, 1)
+    (tmp_path / "leg" / "final").rename(tmp_path / "taken")  # as if the end had not been reached
+    losses = train.train(replace(recipe, steps=4), pack, tmp_path / "leg", None, tiny_config(), True, 1)
+    assert 2 <= len(losses) <= 3, "the rest of the leg, not all of it"
+    lines = [json.loads(line) for line in (tmp_path / "leg" / "log.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if line.get("event") == "begin"] == [0, 4 - len(losses)]
+
+
+@pytest.mark.slow
+def test_a_gradient_that_is_not_finite_is_skipped_and_then_ends_the_leg(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack = smoke_pack(tmp_path / "pack")
+    monkeypatch.setattr(train, "_MOST_SKIPPED", 2)
+    monkeypatch.setattr(train.Trainer, "_shared_gradient", lambda self: torch.tensor(float("nan")))
+    recipe = replace(train.SMOKE, seconds=300.0, steps=5)
+    with pytest.raises(SystemExit, match="2 steps in a row without a finite gradient"):
+        train.train(recipe, pack, tmp_path / "leg", None, tiny_config(), False, 1)
+    assert "not finite, step skipped" in (tmp_path / "leg" / "log.jsonl").read_text()
