@@ -112,6 +112,17 @@ def test_pictures_are_inside_in_proportion(written, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a.docx"]
 
 
+def test_every_picture_is_its_own_part_with_its_own_number(written, tmp_path):
+    two = (Box(0, 0, 400, 400), Box(500, 500, 999, 999))
+    made = written(page(Block("image", two, "")), page(Block("image", two, "")), page_images=page_picture)
+    assert len({shape._inline.docPr.id for shape in made.inline_shapes}) == 4
+    with zipfile.ZipFile(tmp_path / "a.docx") as archive:
+        media = [archive.read(n) for n in archive.namelist() if n.startswith("word/media/")]
+        assert b"image/jpeg" in archive.read("[Content_Types].xml")
+    assert len(media) == 4
+    assert [image.size for image in map(Image.open, map(io.BytesIO, media))] == [(200, 280), (250, 350)] * 2
+
+
 def test_pages_are_parted_and_a_cut_one_says_so(written):
     made = written(
         page(("text", "a")), page(index=1), page(("text", "b"), index=2, finish=FinishReason.LENGTH)

@@ -263,10 +263,12 @@ def odd_characters() -> Document:
     texts = [("text", f"A{chr(code)}B") for code in odd]
     tables = [("table", f"<table><tr><td>C{chr(code)}D</td></tr></table>") for code in odd]
     titles = [("title", f"E{chr(code)}F") for code in odd]
+    labels = [(f"label{chr(code)}", "G") for code in odd]
     return Document(
         "s\0\ud800.pdf",
         [
             page(
+                *labels,
                 *texts,
                 *tables,
                 *titles,

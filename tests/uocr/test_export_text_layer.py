@@ -11,7 +11,7 @@ from uocr.export.text_layer import Area, PlacedLine, drawing_order, placed_lines
 
 
 def half(character: str) -> float:
-    return 0.5
+    return 0.0 if character in "\u0301\u200b" else 0.5
 
 
 def lines(*blocks: Block, width: float = 999, height: float = 999) -> list[PlacedLine]:
@@ -47,6 +47,14 @@ def test_text_without_blanks_is_broken_too():
     assert "".join(line.text for line in placed) == "日" * 50
 
 
+@given(st.text("a \u0301\u200b日", max_size=40), st.integers(1, 30))
+@settings(deadline=None)
+def test_every_line_has_a_width(text, width):
+    placed = lines(Block("text", (Box(0, 0, width, 900),), "x" + text))
+    assert all(line.area.width > 0 for line in placed)
+    assert "".join("".join(line.text.split()) for line in placed) == "".join(("x" + text).split())
+
+
 def test_cells_stand_in_their_row_and_column():
     text = '<table><tr><td rowspan="2">a</td><td>b</td></tr><tr><td>c</td></tr></table>'
     assert lines(Block("table", (Box(0, 0, 200, 100),), text)) == [
@@ -69,6 +77,12 @@ def test_text_without_a_box_goes_over_the_whole_page():
 
 def test_pictures_and_blank_blocks_have_no_lines():
     assert lines(Block("image", (Box(0, 0, 9, 9),), ""), Block("text", (Box(0, 0, 9, 9),), " \n ")) == []
+
+
+def test_a_table_of_empty_cells_has_no_lines():
+    text = "<table><tr><td></td><td> </td></tr></table>"
+    assert lines(Block("table", (Box(0, 0, 100, 100),), text)) == []
+    assert [line.text for line in lines(Block("table", (Box(0, 0, 100, 100),), "abc" + text))] == ["abc"]
 
 
 def test_a_table_with_text_before_it_shares_the_box():

@@ -77,14 +77,15 @@ def is_picture(block: Block) -> bool:
 def parts_of(block: Block) -> tuple[list[Part], int]:
     """The parts of `block` in order, and how many characters no format can hold were replaced in it."""
     text, replaced = clean(block.text)
+    label = clean(block.label)[0]
     parts: list[Part] = [Picture(box, block) for box in block.boxes] if is_picture(block) else []
     for is_table, piece in split_tables(text):
         table = read_table(piece) if is_table else None
         if table is None:
-            parts += _text_parts(piece, block.label)
+            parts += _text_parts(piece, label)
             continue
         if table.outside:
-            parts += _text_parts(table.outside, block.label)
+            parts += _text_parts(table.outside, label)
         parts.append(table)
     return parts, replaced
 

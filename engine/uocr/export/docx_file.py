@@ -10,8 +10,15 @@ from pathlib import Path
 
 import docx
 from docx.enum.text import WD_ALIGN_PARAGRAPH, WD_BREAK
+from docx.image.image import Image as DocxImage
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
 from docx.oxml import OxmlElement
+from docx.oxml.shape import CT_Inline
+from docx.oxml.table import CT_Tbl
+from docx.parts.image import ImagePart
 from docx.shared import Inches
+from docx.table import Table as DocxTable
 from docx.table import _Cell
 from docx.text.paragraph import Paragraph as DocxParagraph
 
@@ -43,6 +50,9 @@ class DocxWriter(Writer):
     def __init__(self, partial: Path, job: Job) -> None:
         super().__init__(partial, job)
         self._docx = docx.Document()
+        self._end = self._docx.element.body.sectPr  # the section's properties stay last
+        self._pictures = 0
+        self._styles = {style.name: style.style_id for style in self._docx.styles}
 
     def page(self, document: Document, page: Page) -> None:
         if not self.count:
@@ -50,7 +60,7 @@ class DocxWriter(Writer):
             properties.title = clean(Path(document.source).name)[0][:255]
             properties.author = properties.comments = ""
         else:
-            self._docx.add_paragraph().add_run().add_break(WD_BREAK.PAGE)
+            self._paragraph().add_run().add_break(WD_BREAK.PAGE)
         self.count += 1
         crops = self.job.crops(page)
         for part in self.parts(page):
@@ -58,18 +68,26 @@ class DocxWriter(Writer):
         self.job.notes += crops.notes
         notice = notice_of(page)
         if notice:
-            self._docx.add_paragraph(style="Intense Quote").add_run(notice)
+            self._paragraph("Intense Quote").add_run(notice)
+
+    def _paragraph(self, style: str = "Normal") -> DocxParagraph:
+        """A new paragraph at the end. (The library's own way looks through all before it, every time.)"""
+        element = OxmlElement("w:p")
+        self._end.addprevious(element)
+        if style != "Normal":
+            element.style = self._styles[style]
+        return DocxParagraph(element, self._docx._body)
 
     def _part(self, part: Part, page: Page, crops: PageCrops) -> None:
         match part:
             case Heading(level=level, line=line):
-                _fill(self._docx.add_heading(level=level), (line,))
+                _fill(self._paragraph(f"Heading {level}"), (line,))
             case Paragraph(lines=lines, role=role):
-                _fill(self._docx.add_paragraph(style="Caption" if role.endswith("caption") else None), lines)
+                _fill(self._paragraph("Caption" if role.endswith("caption") else "Normal"), lines)
             case List():
                 self._list(part)
             case Formula(tex=tex):
-                paragraph = self._docx.add_paragraph()
+                paragraph = self._paragraph()
                 paragraph.alignment = WD_ALIGN_PARAGRAPH.CENTER
                 paragraph.add_run(tex).font.name = _FORMULA_FONT
             case Picture():
@@ -81,10 +99,10 @@ class DocxWriter(Writer):
         for item in part.items:
             if item.number is None:
                 level = min(item.level, 2)
-                paragraph = self._docx.add_paragraph(style="List Bullet" + (f" {level + 1}" if level else ""))
+                paragraph = self._paragraph("List Bullet" + (f" {level + 1}" if level else ""))
             else:
                 # Numbers are written out: Word's own numbering would count anew across the document.
-                paragraph = self._docx.add_paragraph(style="List Paragraph")
+                paragraph = self._paragraph("List Paragraph")
                 paragraph.paragraph_format.left_indent = _INDENT * (item.level + 2)
                 paragraph.paragraph_format.first_line_indent = -_INDENT
                 paragraph.add_run(f"{item.number}{item.delimiter}\t")
@@ -92,12 +110,20 @@ class DocxWriter(Writer):
 
     def _picture(self, picture: Picture, crops: PageCrops) -> None:
         data = crops.cut(picture.box) if self.job.pictures else None
-        paragraph = self._docx.add_paragraph()
+        paragraph = self._paragraph()
         if data is None:
             paragraph.add_run("[picture]").italic = True
             return
         share = max((picture.box.x2 - picture.box.x1) / BOX_SCALE, 0.05)  # of the page, to stay in proportion
-        paragraph.add_run().add_picture(io.BytesIO(data), width=int(_TEXT_WIDTH * share))
+        # By hand: the library would hash every earlier picture again to see whether this one is new.
+        self._pictures += 1
+        image = DocxImage.from_blob(data)
+        name = f"picture{self._pictures}.jpg"
+        part = ImagePart.from_image(image, PackURI(f"/word/media/{name}"))
+        relation = self._docx.part.relate_to(part, RELATIONSHIP_TYPE.IMAGE)
+        width, height = image.scaled_dimensions(int(_TEXT_WIDTH * share), None)
+        drawing = CT_Inline.new_pic_inline(self._pictures, relation, name, width, height)
+        paragraph.add_run()._r.add_drawing(drawing)
 
     def _table(self, table: Table, page: Page) -> None:
         if table.width > COLUMN_LIMIT:
@@ -105,9 +131,12 @@ class DocxWriter(Writer):
                                   f"lines, Word takes {COLUMN_LIMIT}")
             for row in table.grid():
                 text = "\t".join("" if cell is None else " ".join(map(plain, cell.lines)) for cell in row)
-                self._docx.add_paragraph(text)
+                self._paragraph().add_run(text)
             return
-        made = self._docx.add_table(table.height, table.width, style="Table Grid")
+        element = CT_Tbl.new_tbl(table.height, table.width, _TEXT_WIDTH)
+        self._end.addprevious(element)
+        element.tblStyle_val = self._styles["Table Grid"]
+        made = DocxTable(element, self._docx._body)
         places = made._cells  # once: the library collects them anew at every table.cell()
         for cell in (cell for row in table.rows for cell in row):
             first = places[cell.row * table.width + cell.column]

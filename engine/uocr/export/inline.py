@@ -33,7 +33,7 @@ class Run:
 Line = tuple[Run, ...]
 
 _CLOSERS = {"\\(": ("\\)", Kind.MATH), "\\[": ("\\]", Kind.DISPLAY)}
-_OPENER = re.compile(r"\\+[(\[]")
+_OPENER = re.compile(r"(?<!\\)\\+[(\[]")  # from the first backslash: a run of them is looked at once
 _INLINE_TAG = re.compile(r"<(?:(br)\s*/?|(/?)(sup|sub))>", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _BLANKS = re.compile(r"[ \t]+")

@@ -111,6 +111,7 @@ def _place(sections: list[_Text | _Grid], areas: list[Area], advance: Advance) -
             yield from _fill(texts, area, advance)
         return
     (area,) = areas
+    sections = [section for section in sections if section.lines()]  # a table may have only empty cells
     weights = [sum(len(line) + 1 for line in section.lines()) for section in sections]
     y = area.y
     for section, weight in zip(sections, weights, strict=True):
@@ -179,14 +180,17 @@ def _wrap(text: str, target: float, length: Callable[[str], float]) -> list[str]
         pieces, joint = list(text), ""
     lines: list[str] = []
     line: list[str] = []
-    done = 0.0
+    done = line_length = 0.0
     for piece in pieces:
-        size = length(piece + joint)
-        if line and done + size / 2 > whole * (len(lines) + 1) / count and len(lines) + 1 < count:
+        size, piece_length = length(piece + joint), length(piece)
+        full = done + size / 2 > whole * (len(lines) + 1) / count
+        # Characters without width (accents, joiners) neither begin a line nor are one.
+        if full and line_length and piece_length and len(lines) + 1 < count:
             lines.append(joint.join(line))
-            line = []
+            line, line_length = [], 0.0
         line.append(piece)
         done += size
+        line_length += piece_length
     return [*lines, joint.join(line)]
 
 
