@@ -67,13 +67,13 @@ class Report:
 
 def convert_checkpoint(src: Path, dst: Path, profile: str, *, progress: Progress | None = None,
                        overwrite: bool = False, front_end: Mapping[str, Any] | None = None,
-                       origin: str | None = None) -> Report:
+                       origin: str | None = None, types: Mapping[str, str] | None = None) -> Report:
     """Convert the checkpoint folder ``src`` to the model file ``dst``.
 
     ``profile`` is f32, f16, q8 or q4. ``progress`` hears bytes done and bytes in total; what it raises ends
     the conversion. ``front_end`` replaces top-level front-end settings; ``origin`` (a name and revision) goes
-    into the provenance. Equal inputs give equal bytes. Raises ConversionError, OutputExists or OutputFailed;
-    ``dst`` is then as it was.
+    into the provenance; ``types`` (glob of tensor names: type) goes before the type policy. Equal inputs
+    give equal bytes. Raises ConversionError, OutputExists or OutputFailed; ``dst`` is then as it was.
     """
     if profile not in PROFILES:
         raise ConversionError(f"the profile {profile!r} is unknown; choose one of {', '.join(PROFILES)}.")
@@ -82,7 +82,7 @@ def convert_checkpoint(src: Path, dst: Path, profile: str, *, progress: Progress
         reading = read_config(checkpoint.config, front.usable_vocab(checkpoint.tokenizer_json))
         specs = stored_tensors(reading.config)
         names = check_tensors(checkpoint, reading.config, specs)
-        choices = [choose(spec.name, spec.shape, profile) for spec in specs]
+        choices = [choose(spec.name, spec.shape, profile, types) for spec in specs]
         planned = sum(sum(payload_bytes(choice.dtype, spec.shape))
                       for spec, choice in zip(specs, choices, strict=True))
         check_space(dst, planned)
@@ -90,6 +90,8 @@ def convert_checkpoint(src: Path, dst: Path, profile: str, *, progress: Progress
         source = _Source(checkpoint, names, _Meter(progress))
         source.meter.expect(source.file_bytes + source.tensor_bytes + planned)
         provenance = source.provenance(reading.dialect, profile, origin)
+        if types:
+            provenance["types"] = dict(types)
         settings = front.settings_for(reading.dialect, front_end)
         metadata = Metadata(profile, reading.config, front.json_bytes(settings), checkpoint.tokenizer_json,
                             front.json_bytes(provenance))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -30,15 +31,21 @@ def rules() -> tuple[tuple[tuple[str, ...], dict[str, str]], ...]:
                  for rule in data["rule"])
 
 
-def choose(name: str, shape: tuple[int, ...], profile: str) -> Choice:
-    """The policy's type for a stored tensor, before its values are seen (``left_range`` comes after)."""
-    for globs, by_profile in rules():
+def choose(name: str, shape: tuple[int, ...], profile: str,
+           overrides: Mapping[str, str] | None = None) -> Choice:
+    """The policy's type for a stored tensor, before its values are seen (``left_range`` comes after).
+
+    ``overrides`` maps globs to types that go before the policy's own rules, the first match winning.
+    """
+    ahead = [((glob,), {profile: dtype}) for glob, dtype in (overrides or {}).items()]
+    for globs, by_profile in (*ahead, *rules()):
         if any(fnmatchcase(name, glob) for glob in globs):
             dtype = by_profile[profile]
             break
     else:
         raise ConversionError(f"no rule of the type policy matches the tensor {name}.")
-    assert dtype in DTYPES
+    if dtype not in DTYPES:
+        raise ConversionError(f"the type {dtype!r} is unknown; choose one of {', '.join(DTYPES)}.")
     if dtype in ("q8", "q4") and (len(shape) < 2 or shape[-1] % GROUP):
         return Choice("f16", WIDTH)
     return Choice(dtype, FOLLOWS if dtype == profile else POLICY)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from uocr.convert import convert_checkpoint
 from uocr.convert.dialects import read_config
 from uocr.convert.policy import FOLLOWS, POLICY, WIDTH, Choice, choose
 from uocr.convert.random_full import PUBLISHED_CONFIG
 from uocr.convert.tensors import stored_tensors
 from uocr.errors import ConversionError
-from uocr.modelfile import PROFILES, payload_bytes
+from uocr.modelfile import PROFILES, ModelFile, payload_bytes
 
 F32, F16, Q8, Q4 = PROFILES
 
@@ -69,3 +71,22 @@ def test_the_published_network_in_bytes(profile: str, payload: int, counts: dict
     chosen = [(choose(spec.name, spec.shape, profile).dtype, spec.shape) for spec in specs]
     assert Counter(dtype for dtype, _ in chosen) == counts
     assert sum(sum(payload_bytes(dtype, shape)) for dtype, shape in chosen) == payload
+
+
+def test_types_asked_for_go_before_the_policy_and_the_first_match_wins() -> None:
+    asked = {"layers.1.*": "q4", "layers.*": "f16"}
+    assert choose("layers.1.self_attn.q_proj.weight", (128, 128), "q8", asked) == Choice("q4", POLICY)
+    assert choose("layers.2.self_attn.q_proj.weight", (128, 128), "q8", asked) == Choice("f16", POLICY)
+    assert choose("lm_head.weight", (512, 128), "q8", asked) == Choice("q8", FOLLOWS)
+    assert choose("layers.1.mlp.down_proj.weight", (64, 96), "q8", asked) == Choice("f16", WIDTH)
+    with pytest.raises(ConversionError, match="the type 'q5' is unknown"):
+        choose("lm_head.weight", (512, 128), "q8", {"*": "q5"})
+
+
+def test_a_file_with_types_asked_for_says_so(golden: Path, tmp_path: Path) -> None:
+    target = tmp_path / "mixed.uocr"
+    convert_checkpoint(golden, target, "f32", types={"lm_head.weight": "q4"})
+    with ModelFile.open(target) as file:
+        assert file.tensors["lm_head.weight"].dtype == "q4"
+        assert {t.dtype for name, t in file.tensors.items() if name != "lm_head.weight"} == {"f32"}
+        assert file.provenance["types"] == {"lm_head.weight": "q4"}
