@@ -107,8 +107,22 @@ static uocr_tensor columns(uocr_tensor t, size_t first, size_t cols) {
     return t;
 }
 
+/* Whether row 0 of a contiguous f32 tensor holds zeros only. Waits. */
+static uocr_status first_row_is_zero(uocr_backend *backend, uocr_tensor t, bool *zero) {
+    float part[256];
+    *zero = true;
+    for (size_t c = 0; *zero && c < t.cols; c += 256) {
+        size_t n = t.cols - c < 256 ? t.cols - c : 256;
+        UOCR_TRY(backend->read(backend, t.buffer, t.offset + c * sizeof *part, part, n * sizeof *part));
+        for (size_t i = 0; i < n; i++) {
+            *zero = *zero && part[i] == 0;
+        }
+    }
+    return UOCR_OK;
+}
+
 uocr_status uocr_fuse_view(const uocr_model *model, const uocr_fuse *fuse, const uocr_layout *layout,
-                           uint32_t view, uocr_tensor clip, uocr_tensor rows, bool *finite) {
+                           uint32_t view, uocr_tensor clip, uocr_tensor rows, uocr_sight *sight) {
     uocr_backend *backend = model->backend;
     size_t tokens = fuse->both.rows, width = clip.cols;
     UOCR_TRY(backend->copy_rows(backend, uocr_tensor_rows(clip, 1, tokens), NULL,
@@ -118,6 +132,9 @@ uocr_status uocr_fuse_view(const uocr_model *model, const uocr_fuse *fuse, const
     UOCR_TRY(uocr_dense_apply(backend, fuse->both, &model->weights->projector, fuse->projected, UOCR_IDENTITY,
                               false));
     UOCR_TRY(uocr_tap_rows(model->tap, backend, "proj", UOCR_TAP_PLAIN, view, fuse->projected, 0, tokens));
-    UOCR_TRY(backend->all_finite(backend, fuse->projected, finite));
+    bool finite, zero;
+    UOCR_TRY(backend->all_finite(backend, fuse->projected, &finite));
+    UOCR_TRY(first_row_is_zero(backend, fuse->projected, &zero));
+    *sight = !finite ? UOCR_SIGHT_NOT_FINITE : zero ? UOCR_SIGHT_EMPTY : UOCR_SIGHT_GOOD;
     return place_view(model, layout, view, fuse->projected, rows);
 }

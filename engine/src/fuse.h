@@ -38,8 +38,11 @@ void uocr_fuse_layout(const uocr_model *, size_t side, uocr_arena *, uocr_fuse *
 size_t uocr_fuse_workspace(const uocr_model *, size_t side);
 /* Newlines and separators to their places in rows [visual rows, hidden]. */
 uocr_status uocr_fuse_marks(const uocr_model *, const uocr_layout *, uocr_tensor rows);
-/* clip [1 + side^2, width] with the class token first. *finite tells whether every projected value is. */
+/* What came out of one view. EMPTY: features of zeros, which a picture never gives: it did not reach the decoder. */
+typedef enum uocr_sight { UOCR_SIGHT_GOOD, UOCR_SIGHT_NOT_FINITE, UOCR_SIGHT_EMPTY } uocr_sight;
+
+/* clip [1 + side^2, width] with the class token first. */
 uocr_status uocr_fuse_view(const uocr_model *, const uocr_fuse *, const uocr_layout *, uint32_t view,
-                           uocr_tensor clip, uocr_tensor rows, bool *finite);
+                           uocr_tensor clip, uocr_tensor rows, uocr_sight *);
 
 #endif

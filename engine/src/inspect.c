@@ -271,6 +271,14 @@ uocr_status uocr_inspect_set_rows(uocr_run *run, const float *rows, size_t count
                          " values.",
                          count, run->request.visual_rows, run->model.config->hidden);
     }
+    size_t zeros = 0;
+    while (zeros < count && rows[zeros] == 0) {
+        zeros++;
+    }
+    if (zeros == count) {
+        return uocr_fail(error, UOCR_INVALID_ARGUMENT, count, 0,
+                         "All %zu values of the visual rows are 0: no picture gives that.", count);
+    }
     uocr_status status = uocr_run_make_rows(run);
     if (status == UOCR_OK) {
         status = run->model.backend->write(run->model.backend, run->rows.buffer, run->rows.offset, rows,

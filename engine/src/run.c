@@ -142,7 +142,7 @@ static uocr_status leave_vision(uocr_run *run) {
 
 static uocr_status step_vision(uocr_run *run, uocr_event *event, uocr_error *error) {
     size_t pieces = uocr_vision_pieces(run->model.config);
-    bool finite;
+    uocr_sight sight;
     if (!run->seeing) {
         UOCR_TRY(enter_vision(run));
     }
@@ -155,9 +155,15 @@ static uocr_status step_vision(uocr_run *run, uocr_event *event, uocr_error *err
         return UOCR_OK;
     }
     event->kind = UOCR_EVENT_PROGRESS;
-    UOCR_TRY(uocr_vision_step(&run->model, &run->request, vision, run->rows, &finite));
+    UOCR_TRY(uocr_vision_step(&run->model, &run->request, vision, run->rows, &sight));
     event->done = (uint32_t)(pieces * vision->view + vision->piece);
-    if (!finite) {
+    if (sight == UOCR_SIGHT_EMPTY) {
+        return uocr_fail(error, UOCR_MODEL_FILE, event->view, 0,
+                         "View %" PRIu32 " of %" PRIu32 " gave visual rows of zeros: the picture would not reach the "
+                         "decoder; the model file may be damaged: verify it.",
+                         event->view + 1, run->request.views);
+    }
+    if (sight == UOCR_SIGHT_NOT_FINITE) {
         return uocr_fail(error, UOCR_NON_FINITE, event->view, 0,
                          "View %" PRIu32 " of %" PRIu32 " gave visual rows that are not finite (Inf or NaN); "
                          "the model file may be damaged: verify it.",
@@ -358,7 +364,7 @@ static uocr_status explain(const uocr_run *run, uocr_status status, uint32_t pha
                          "programs, or use smaller views.",
                          phase_names[phase], run->engine->memory.budget);
     }
-    if (status == UOCR_NON_FINITE) {
+    if (status == UOCR_NON_FINITE || status == UOCR_MODEL_FILE) { /* never an operator's: already said */
         return status;
     }
     return uocr_fail(error, status, 0, 0, "The %s back end failed during %s.", run->model.backend->name,

@@ -95,11 +95,11 @@ static uocr_status fit(const uocr_model *model, size_t size, uocr_vision *vision
 }
 
 uocr_status uocr_vision_step(const uocr_model *model, const uocr_request *request, uocr_vision *vision,
-                             uocr_tensor rows, bool *finite) {
+                             uocr_tensor rows, uocr_sight *sight) {
     size_t sam = uocr_sam_pieces(model->config), clip = uocr_clip_pieces(model->config),
            piece = vision->piece;
     uint32_t view = vision->view;
-    *finite = true;
+    *sight = UOCR_SIGHT_GOOD;
     model->backend->bind_workspace(model->backend, vision->workspace.buffer, vision->workspace.bytes);
     if (view == 0 && piece == 0) {
         UOCR_TRY(uocr_fuse_marks(model, &request->layout, rows));
@@ -110,7 +110,7 @@ uocr_status uocr_vision_step(const uocr_model *model, const uocr_request *reques
     } else if (piece < sam + clip) {
         UOCR_TRY(uocr_clip_piece(model, &vision->clip, piece - sam, view, vision->fuse.features));
     } else {
-        UOCR_TRY(uocr_fuse_view(model, &vision->fuse, &request->layout, view, vision->clip.x, rows, finite));
+        UOCR_TRY(uocr_fuse_view(model, &vision->fuse, &request->layout, view, vision->clip.x, rows, sight));
     }
     vision->piece++;
     if (vision->piece == uocr_vision_pieces(model->config)) {

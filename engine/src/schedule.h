@@ -36,8 +36,8 @@ size_t uocr_vision_pieces(const uocr_config *); /* of one view */
 /* rgb: size x size pixels of 3 bytes, `stride` bytes a row. */
 uocr_status uocr_vision_feed(const uocr_model *, const uocr_request *, uocr_vision *, const uint8_t *rgb,
                              size_t stride);
-/* The next piece of the view that was fed. *finite: what it added to rows [visual_rows, hidden] is finite. */
+/* The next piece of the view that was fed, and what its last piece added to rows [visual_rows, hidden]. */
 uocr_status uocr_vision_step(const uocr_model *, const uocr_request *, uocr_vision *, uocr_tensor rows,
-                             bool *finite);
+                             uocr_sight *);
 
 #endif
