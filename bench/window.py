@@ -1,10 +1,12 @@
-"""How the window feels on this machine: time to a usable window, to a ready model, longest silence of the event loop.
+"""How the window feels on this machine: time to a usable window, to a ready model, longest silence of the
+event loop.
 
     python -m bench.window [--tokens 2000] [--json]
 
-start_s: from the process's start to a shown window that handles events.  model_s: from there to the built-in model ready.
-token_gap_ms: longest time the event loop was away while text streamed at 200 tokens a second.  pdf_gap_ms: the same while
-a PDF is opened, drawn, read by the built-in model and shown. Aims: 1.5 s, 1 s, 100 ms.
+start_s: from the process's start to a shown window that handles events.  model_s: from there to the built-in
+model ready. token_gap_ms: longest time the event loop was away while text streamed at 200 tokens a second.
+pdf_gap_ms: the same while a PDF is opened, drawn, read by the built-in model and shown. Aims: 1.5 s, 1 s, 100
+ms.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ folder = tempfile.mkdtemp()
 store = SettingsStore(QSettings(folder + "/s.ini", QSettings.Format.IniFormat))
 window = MainWindow(store, engine_factory, Path(folder))
 shown = []
-window.session.engine_opened.connect(lambda _: (print(shown[0] - begun, time.time() - shown[0]), application.quit()))
+def opened(facts):
+    print(shown[0] - begun, time.time() - shown[0])
+    application.quit()
+window.session.engine_opened.connect(opened)
 window.session.engine_refused.connect(lambda error: (print(error, file=sys.stderr), application.exit(1)))
 window.show()
 QTimer.singleShot(0, lambda: (application.processEvents(), shown.append(time.time()), window.open_engine()))
@@ -51,10 +56,16 @@ sys.exit(code)
 
 
 def start_times() -> tuple[float, float]:
-    """(start_s, model_s) of a fresh process; the second of two starts, as files are in the disk cache by then."""
+    """(start_s, model_s) of a fresh process; the second of two starts, as files are in the disk cache by
+    then."""
     for _ in range(2):
-        run = subprocess.run([sys.executable, "-c", _START, str(time.time())], capture_output=True, text=True,
-                             check=True, timeout=120)
+        run = subprocess.run(
+            [sys.executable, "-c", _START, str(time.time())],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
     start, model = run.stdout.split()
     return float(start), float(model)
 
@@ -98,12 +109,12 @@ def gap(window: Any, inputs: list[Path]) -> float:
 
 def measured_gaps(tokens: int) -> tuple[float, float]:
     """(while a scripted engine writes `tokens` at RATE, while the built-in model reads a PDF), seconds."""
-    from PySide6.QtCore import QEventLoop, QSettings
-
     from leggio.application import LeggioApplication
     from leggio.main import engine_factory
     from leggio.settings.store import SettingsStore
     from leggio.window.main_window import MainWindow
+    from PySide6.QtCore import QEventLoop, QSettings
+
     from tests.leggio.scripted import ScriptedEngine, long_text
 
     class Paced(ScriptedEngine):
@@ -112,7 +123,7 @@ def measured_gaps(tokens: int) -> tuple[float, float]:
         def stream(self, *arguments: Any, **settings: Any) -> Iterator[Any]:
             begun = time.perf_counter()
             for event in super().stream(*arguments, **settings):
-                if (count := getattr(event, "count", 0)):
+                if count := getattr(event, "count", 0):
                     time.sleep(max(0.0, begun + count / RATE - time.perf_counter()))
                 yield event
 
@@ -147,8 +158,12 @@ def main() -> int:
     sys.path.insert(0, str(ROOT))
     start, model = start_times()
     tokens, pdf = measured_gaps(options.tokens)
-    found = {"start_s": round(start, 2), "model_s": round(model, 2), "token_gap_ms": round(tokens * 1000, 1),
-             "pdf_gap_ms": round(pdf * 1000, 1)}
+    found = {
+        "start_s": round(start, 2),
+        "model_s": round(model, 2),
+        "token_gap_ms": round(tokens * 1000, 1),
+        "pdf_gap_ms": round(pdf * 1000, 1),
+    }
     if options.json:
         print(json.dumps(found))
     else:

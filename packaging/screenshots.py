@@ -2,8 +2,8 @@
 
     python packaging/screenshots.py [folder]
 
-Reads the sample pages with the built-in model in a window that is not shown. The page with a table and formulas, beyond
-that model, is brought in as a document of the history.
+Reads the sample pages with the built-in model in a window that is not shown. The page with a table and
+formulas, beyond that model, is brought in as a document of the history.
 """
 
 from __future__ import annotations
@@ -16,12 +16,6 @@ from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PIL import Image, ImageDraw, ImageFont
-from PySide6.QtCore import QEventLoop, QPointF, QRectF, QSettings, QTimer
-from PySide6.QtWidgets import QApplication, QDialog
-from uocr.document import Block, Box, FinishReason, Page, Word
-from uocr.errors import OverBudget
-
 from leggio.application import LeggioApplication
 from leggio.export.dialog import ExportDialog
 from leggio.history.dialog import HistoryDialog
@@ -33,6 +27,11 @@ from leggio.settings.dialog import ReadWithDialog, SettingsDialog
 from leggio.settings.store import SettingsStore
 from leggio.window.about import AboutDialog
 from leggio.window.main_window import MainWindow
+from PIL import Image, ImageDraw, ImageFont
+from PySide6.QtCore import QEventLoop, QPointF, QRectF, QSettings, QTimer
+from PySide6.QtWidgets import QApplication, QDialog
+from uocr.document import Block, Box, FinishReason, Page, Word
+from uocr.errors import OverBudget
 
 SAMPLES = Path(__file__).parents[1] / "resources" / "samples"
 SIZE = (1280, 800)
@@ -76,7 +75,9 @@ class Studio:
             dialog.show()
             self.settle()
         if dialog is None:
-            self.until(lambda: all(self.window.pictures.thumbnail(i) is not None for i in self.window.model.items))
+            self.until(
+                lambda: all(self.window.pictures.thumbnail(i) is not None for i in self.window.model.items)
+            )
         picture = shown.grab()
         path = self.folder / f"{name}-{self.appearance}.png"
         if not picture.save(str(path)):
@@ -84,7 +85,8 @@ class Studio:
         if dialog is not None:
             dialog.close()
 
-    # -- states ------------------------------------------------------------------------------------------------
+    # -- states
+    # ------------------------------------------------------------------------------------------------
 
     def all_states(self, work: Path) -> None:
         for state in self.states(work):
@@ -165,15 +167,30 @@ class Studio:
 
     def _troubles(self) -> None:
         window = self.window
-        refused = PageItem(DocumentItem(SAMPLES / "two-columns.png", "two-columns.png"), 0, state=PageState.FAILED)
+        refused = PageItem(
+            DocumentItem(SAMPLES / "two-columns.png", "two-columns.png"), 0, state=PageState.FAILED
+        )
         refused.failure = OverBudget(
             "two-columns.png needs 6.9 GB, the memory budget is 4 GB.",
-            {"model views": 3_500_000_000, "KV cache": 420_000_000, "vision workspace": 2_900_000_000,
-             "decoder scratch": 80_000_000}, 6_900_000_000, 4_000_000_000)
+            {
+                "model views": 3_500_000_000,
+                "KV cache": 420_000_000,
+                "vision workspace": 2_900_000_000,
+                "decoder scratch": 80_000_000,
+            },
+            6_900_000_000,
+            4_000_000_000,
+        )
         refused.error = str(refused.failure)
         cut = PageItem(DocumentItem(SAMPLES / "screenshot.png", "screenshot.png"), 0, state=PageState.LOOPED)
-        cut.page = Page("screenshot.png", 0, 900, 600, [Block("text", (Box(60, 60, 800, 200),), "again and again " * 9)],
-                        finish_reason=FinishReason.LOOP)
+        cut.page = Page(
+            "screenshot.png",
+            0,
+            900,
+            600,
+            [Block("text", (Box(60, 60, 800, 200),), "again and again " * 9)],
+            finish_reason=FinishReason.LOOP,
+        )
         window.add_items([refused, cut])
         for item, name in ((refused, "refused"), (cut, "looped")):
             window.pages.show_item(item)
@@ -203,8 +220,12 @@ def example_page(work: Path) -> tuple[DocumentItem, Page]:
     draw = ImageDraw.Draw(image)
     large, small = (ImageFont.load_default(size) for size in (44, 26))
     draw.text((90, 90), "Harbour report, first quarter", "#111", large)
-    rows = [("Month", "Boats", "Passengers"), ("January", "62", "1,904"), ("February", "58", "1,731"),
-            ("March", "74", "2,480")]
+    rows = [
+        ("Month", "Boats", "Passengers"),
+        ("January", "62", "1,904"),
+        ("February", "58", "1,731"),
+        ("March", "74", "2,480"),
+    ]
     for n, row in enumerate(rows):
         for column, text in enumerate(row):
             draw.text((110 + 280 * column, 220 + 56 * n), text, "#111", small)
@@ -217,15 +238,27 @@ def example_page(work: Path) -> tuple[DocumentItem, Page]:
     def box(left: int, top: int, right: int, bottom: int) -> tuple[Box, ...]:
         return (Box(left * 999 // 1000, top * 999 // 1400, right * 999 // 1000, bottom * 999 // 1400),)
 
-    table = "<table>" + "".join(
-        "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in row) + "</tr>"
-        for row, tag in zip(rows, ("th", "td", "td", "td"), strict=True)) + "</table>"
+    table = (
+        "<table>"
+        + "".join(
+            "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in row) + "</tr>"
+            for row, tag in zip(rows, ("th", "td", "td", "td"), strict=True)
+        )
+        + "</table>"
+    )
     doubtful = "The southem pier was closed for nine days in Febuary."
-    words = [Word(w, doubtful.index(w), {"southem": 0.31, "Febuary.": 0.44}.get(w, 0.98)) for w in doubtful.split()]
+    words = [
+        Word(w, doubtful.index(w), {"southem": 0.31, "Febuary.": 0.44}.get(w, 0.98)) for w in doubtful.split()
+    ]
     blocks = [
         Block("title", box(86, 88, 720, 146), "Harbour report, first quarter", confidence=0.99),
         Block("table", box(96, 210, 860, 440), table, confidence=0.97),
-        Block("text", box(86, 512, 760, 556), "The mean load per crossing is passengers over boats:", confidence=0.98),
+        Block(
+            "text",
+            box(86, 512, 760, 556),
+            "The mean load per crossing is passengers over boats:",
+            confidence=0.98,
+        ),
         Block("equation", box(380, 580, 640, 630), "\\[L = \\frac{P}{B} = 31.5\\]", confidence=0.95),
         Block("text", box(86, 672, 790, 716), doubtful, words, 0.8),
         Block("text", box(86, 900, 700, 980), "See also the annex.", confidence=0.4),

@@ -2,7 +2,8 @@
 
     python packaging/translations.py
 
-Translate what is then marked "unfinished" in app/leggio/translations/*.ts (Qt Linguist or any editor), run it again.
+Translate what is then marked "unfinished" in app/leggio/translations/*.ts (Qt Linguist or any editor), run it
+again.
 """
 
 from __future__ import annotations
@@ -21,7 +22,16 @@ def main() -> int:
     sources = [str(f.relative_to(ROOT)) for f in sorted((ROOT / "app" / "leggio").rglob("*.py"))]
     unfinished = 0
     for file in sorted((ROOT / "app" / "leggio" / "translations").glob("*.ts")):
-        update = [str(TOOLS / "lupdate"), *sources, "-ts", str(file), "-locations", "none", "-no-obsolete", "-silent"]
+        update = [
+            str(TOOLS / "lupdate"),
+            *sources,
+            "-ts",
+            str(file),
+            "-locations",
+            "none",
+            "-no-obsolete",
+            "-silent",
+        ]
         subprocess.run(update, cwd=ROOT, check=True)
         made = [str(TOOLS / "lrelease"), str(file), "-qm", str(file.with_suffix(".qm")), "-silent"]
         subprocess.run(made, check=True)

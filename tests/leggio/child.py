@@ -1,8 +1,9 @@
 """A Leggio of its own process over the scripted engine, for tests that kill or quit it.
 
-child.py DATA FILE hang PAGE     reads, and stands still in page PAGE (from 0) after some tokens, saying "there"
-child.py DATA FILE drive -        reads, says "read X Y" (where block 1 stands on the screen), then tells what is done to it
-child.py DATA FILE quit STAGE    quits at a stage: start, opening, vision, decode, export, idle; the exit code is the test
+child.py DATA FILE hang PAGE     reads, and stands still in page PAGE (from 0) after some tokens, saying
+"there" child.py DATA FILE drive -        reads, says "read X Y" (where block 1 stands on the screen), then
+tells what is done to it child.py DATA FILE quit STAGE    quits at a stage: start, opening, vision, decode,
+export, idle; the exit code is the test
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import sys
 import threading
 from pathlib import Path
 
-from PySide6.QtCore import QSettings, QTimer
-from PySide6.QtWidgets import QMessageBox
-
 from leggio.application import LeggioApplication
 from leggio.export.dialog import ExportChoice
 from leggio.pages.items import PageItem
 from leggio.settings.store import SettingsStore
 from leggio.window.main_window import MainWindow
+from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtWidgets import QMessageBox
+
 from tests.leggio.scripted import PAGE, ScriptedEngine
 
 
@@ -52,9 +53,11 @@ def main() -> int:
     store = SettingsStore(QSettings(str(data / "settings.ini"), QSettings.Format.IniFormat))
     steps = threading.Semaphore(0)
     held = {"vision", "decode"}
-    engine = ScriptedEngine(lambda n: PAGE.replace("Notes", f"Page {n}, notes"),
-                            steps=steps if which in held else None,
-                            hang_in=int(which) if what == "hang" else None)
+    engine = ScriptedEngine(
+        lambda n: PAGE.replace("Notes", f"Page {n}, notes"),
+        steps=steps if which in held else None,
+        hang_in=int(which) if what == "hang" else None,
+    )
     window = MainWindow(store, lambda _: lambda: engine, data)
     window.show()
     questions: list[str] = []
@@ -66,6 +69,7 @@ def main() -> int:
 
     QMessageBox.exec = answer  # type: ignore[method-assign]
     if what == "hang":
+
         def counted(item: PageItem, tokens: int, seconds: float) -> None:
             if (item.number, tokens) == (int(which), 20):
                 print("there", flush=True)
@@ -82,9 +86,19 @@ def main() -> int:
         "vision": lambda: window.session.began.connect(lambda *_: window.close()),
         "decode": lambda: (steps.release(30), window.session.block_began.connect(lambda *_: window.close())),
         "idle": lambda: window.session.ended.connect(lambda *_: QTimer.singleShot(50, window.close)),
-        "export": lambda: window.session.ended.connect(lambda *_: QTimer.singleShot(0, lambda: (
-            window.exporting.write(window.exporting.items("all"), data / "out.docx",
-                                   ExportChoice("docx", "all", False, True, False)), window.close()))),
+        "export": lambda: window.session.ended.connect(
+            lambda *_: QTimer.singleShot(
+                0,
+                lambda: (
+                    window.exporting.write(
+                        window.exporting.items("all"),
+                        data / "out.docx",
+                        ExportChoice("docx", "all", False, True, False),
+                    ),
+                    window.close(),
+                ),
+            )
+        ),
     }
     leave[which]()
     if which != "start":

@@ -1,7 +1,7 @@
 """What every test of the window shares. Any Qt warning and any logged error fails a test.
 
-The tests need Qt's shared libraries (Debian: libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1); without them they
-are left out, and the header of the run says so.
+The tests need Qt's shared libraries (Debian: libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1);
+without them they are left out, and the header of the run says so.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents and not _missing:
             item.add_marker(pytest.mark.qt_log_level_fail("WARNING"))
-            # The offscreen platform says this whenever a window gets a size limit; it has no window manager to tell.
+            # The offscreen platform says this whenever a window gets a size limit; it has no window manager
+            # to tell.
             item.add_marker(pytest.mark.qt_log_ignore("This plugin does not support propagateSizeHints"))
 
 
 if not _missing:
-    from PIL import Image, ImageDraw
-    from PySide6.QtCore import QSettings
-
     from leggio.application import LeggioApplication
     from leggio.settings.store import SettingsStore
     from leggio.window.main_window import MainWindow
+    from PIL import Image, ImageDraw
+    from PySide6.QtCore import QSettings
 
     from .scripted import ScriptedEngine
 

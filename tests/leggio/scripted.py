@@ -1,4 +1,5 @@
-"""An engine that plays a script: `uocr.UnlimitedOCR`'s interface, events as from the real one, and a fake clock."""
+"""An engine that plays a script: `uocr.UnlimitedOCR`'s interface, events as from the real one, and a fake
+clock."""
 
 from __future__ import annotations
 
@@ -16,7 +17,12 @@ from uocr.settings import ReadSettings
 from uocr.sources import Source
 from uocr.views import plan_views
 
-CATEGORIES = {"model views": 24_000_000, "KV cache": 6_000_000, "vision workspace": 9_000_000, "decoder scratch": 1_000_000}
+CATEGORIES = {
+    "model views": 24_000_000,
+    "KV cache": 6_000_000,
+    "vision workspace": 9_000_000,
+    "decoder scratch": 1_000_000,
+}
 BUDGET = 4_000_000_000
 
 PAGE = (
@@ -26,14 +32,35 @@ PAGE = (
 )
 """What a page says unless a test has it otherwise."""
 
-MODEL = ModelInfo(profile="q8", vocab_size=8000, usable_vocab=7900, bos_id=0, eos_id=1, pad_id=2, image_id=3,
-                  hidden_size=256, layers=4, heads=4, head_dim=64, experts=8, experts_per_token=2, max_positions=32768,
-                  ring_window=128, threads=2, backend="scripted", simd="none", file_bytes=24_000_000,
-                  parameters=20_000_000, budget=BUDGET, model_id="5c" * 32)
+MODEL = ModelInfo(
+    profile="q8",
+    vocab_size=8000,
+    usable_vocab=7900,
+    bos_id=0,
+    eos_id=1,
+    pad_id=2,
+    image_id=3,
+    hidden_size=256,
+    layers=4,
+    heads=4,
+    head_dim=64,
+    experts=8,
+    experts_per_token=2,
+    max_positions=32768,
+    ring_window=128,
+    threads=2,
+    backend="scripted",
+    simd="none",
+    file_bytes=24_000_000,
+    parameters=20_000_000,
+    budget=BUDGET,
+    model_id="5c" * 32,
+)
 
 
 def pieces(text: str, size: int = 4) -> list[str]:
-    """`text` cut into tokens of about `size` characters; the marks of the grammar stay whole, as in the real model."""
+    """`text` cut into tokens of about `size` characters; the marks of the grammar stay whole, as in the real
+    model."""
     found: list[str] = []
     at = 0
     while at < len(text):
@@ -54,11 +81,23 @@ class ScriptedEngine:
     hang_in: number of a page in which reading stands still after 20 tokens, until it is cancelled.
     """
 
-    def __init__(self, script: Callable[[int], str] | str = PAGE, *, tokens_per_s: float = 200.0,
-                 finish: FinishReason = FinishReason.EOS, vision_steps: int = 4,
-                 doubt: dict[str, float] | None = None, steps: threading.Semaphore | None = None,
-                 max_new_tokens: int = 32_000, hang_in: int | None = None) -> None:
-        self.front_end: dict[str, Any] = {"name": "scripted", "default_preset": "base", "confidence_threshold": 0.5}
+    def __init__(
+        self,
+        script: Callable[[int], str] | str = PAGE,
+        *,
+        tokens_per_s: float = 200.0,
+        finish: FinishReason = FinishReason.EOS,
+        vision_steps: int = 4,
+        doubt: dict[str, float] | None = None,
+        steps: threading.Semaphore | None = None,
+        max_new_tokens: int = 32_000,
+        hang_in: int | None = None,
+    ) -> None:
+        self.front_end: dict[str, Any] = {
+            "name": "scripted",
+            "default_preset": "base",
+            "confidence_threshold": 0.5,
+        }
         self._script = script if callable(script) else lambda _: script
         self._rate, self._finish, self._vision = tokens_per_s, finish, vision_steps
         self._doubt = doubt or {}
@@ -94,8 +133,18 @@ class ScriptedEngine:
 
     def estimate(self, width: int, height: int, **settings: Any) -> MemoryEstimate:
         plan = plan_views(width, height, settings.get("preset") or "base")
-        return MemoryEstimate(True, dict(CATEGORIES), 9_000_000, 7_000_000, sum(CATEGORIES.values()), BUDGET,
-                              plan.visual_tokens, self._limit, plan.view_count, 1)
+        return MemoryEstimate(
+            True,
+            dict(CATEGORIES),
+            9_000_000,
+            7_000_000,
+            sum(CATEGORIES.values()),
+            BUDGET,
+            plan.visual_tokens,
+            self._limit,
+            plan.view_count,
+            1,
+        )
 
     def memory(self) -> MemoryReport:
         total = sum(CATEGORIES.values())
@@ -109,8 +158,9 @@ class ScriptedEngine:
 
     # -- playing --
 
-    def _page(self, source: Source, number: int, page: Page, settings: ReadSettings,
-              control: Control) -> Iterator[Any]:
+    def _page(
+        self, source: Source, number: int, page: Page, settings: ReadSettings, control: Control
+    ) -> Iterator[Any]:
         picture = source.page(number)
         page.width, page.height = picture.width, picture.height
         if settings.rotate in (90, 270):
@@ -119,7 +169,9 @@ class ScriptedEngine:
         text = self._script(source.indices[number])
         plan = plan_views(page.width, page.height, settings.preset or "base")
         estimate = self.estimate(page.width, page.height, preset=settings.preset)
-        yield events.PageStarted(page, plan, estimate, plan.visual_tokens + 5, plan.visual_tokens, self._limit)
+        yield events.PageStarted(
+            page, plan, estimate, plan.visual_tokens + 5, plan.visual_tokens, self._limit
+        )
         for done in range(self._vision):
             yield events.Progress(page, "vision", done + 1, self._vision)
         parser = markup.MarkupParser(page.width, page.height, expected_pages=1)
@@ -149,7 +201,9 @@ class ScriptedEngine:
             yield events.BlockEvent(page, item)
         page.blocks = parser.pages[0].blocks
         page.finish_reason = finish
-        page.timings = Timings(0.5, 0.1, count / self._rate, plan.visual_tokens + 5, plan.visual_tokens, count)
+        page.timings = Timings(
+            0.5, 0.1, count / self._rate, plan.visual_tokens + 5, plan.visual_tokens, count
+        )
         yield events.PageFinished(page)
 
 

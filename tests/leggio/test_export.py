@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pymupdf
 import pytest
+from leggio.export.dialog import ExportChoice, ExportDialog, suggested_name
+from leggio.pages.items import DocumentItem, PageItem, PageState
 from PIL import Image
 from PySide6.QtCore import QMimeData
 from PySide6.QtWidgets import QMessageBox
 from uocr.document import Block, Box, FinishReason, Page
-
-from leggio.export.dialog import ExportChoice, ExportDialog, suggested_name
-from leggio.pages.items import DocumentItem, PageItem, PageState
 
 from .scripted import ScriptedEngine
 from .test_reading import read_all
@@ -91,7 +90,9 @@ def test_a_target_that_cannot_be_written_keeps_the_text_and_offers_another_place
 
 def test_the_scope_is_page_document_or_all(qtbot, rich):
     rich.pages.show_item(rich.model.item(1))
-    names = {scope: [i.document.name for i in rich.exporting.items(scope)] for scope in ("page", "document", "all")}
+    names = {
+        scope: [i.document.name for i in rich.exporting.items(scope)] for scope in ("page", "document", "all")
+    }
     assert names == {"page": ["two.png"], "document": ["two.png"], "all": ["one.png", "two.png"]}
 
 
@@ -131,13 +132,23 @@ def test_five_hundred_pages_are_exported_with_flat_memory_and_a_living_window(qt
     document = DocumentItem(path, "many.tiff", count=500)
     items = []
     for n in range(500):
-        page = Page("many.tiff", n, 640, 900, [Block("image", (Box(10, 10, 900, 400),), ""),
-                                              Block("text", (Box(10, 420, 900, 900),), f"page {n} " * 40)],
-                    finish_reason=FinishReason.EOS)
+        page = Page(
+            "many.tiff",
+            n,
+            640,
+            900,
+            [
+                Block("image", (Box(10, 10, 900, 400),), ""),
+                Block("text", (Box(10, 420, 900, 900),), f"page {n} " * 40),
+            ],
+            finish_reason=FinishReason.EOS,
+        )
         items.append(PageItem(document, 0, state=PageState.DONE, page=page))
     window.add_items(items)
     ticks, peaks = [], []
-    window.exporting._exporter.progressed.connect(lambda count, total: (ticks.append(count), peaks.append(resident())))
+    window.exporting._exporter.progressed.connect(
+        lambda count, total: (ticks.append(count), peaks.append(resident()))
+    )
     write(qtbot, window, tmp_path / "many.html", choice("html"))
     assert ticks[-1] == 500 and len(ticks) == 500
     assert (tmp_path / "many.html").stat().st_size > 500 * 300
@@ -148,10 +159,16 @@ def test_an_export_can_be_cancelled_and_leaves_nothing(qtbot, window, tmp_path):
     path = tmp_path / "p.png"
     Image.new("RGB", (600, 600), "white").save(path)
     document = DocumentItem(path, "p.png")
-    page = [Page("p.png", 0, 600, 600, [Block("image", (Box(0, 0, 999, 999),), "")], finish_reason=FinishReason.EOS)
-            for _ in range(300)]
+    page = [
+        Page(
+            "p.png", 0, 600, 600, [Block("image", (Box(0, 0, 999, 999),), "")], finish_reason=FinishReason.EOS
+        )
+        for _ in range(300)
+    ]
     window.add_items([PageItem(document, 0, state=PageState.DONE, page=p) for p in page])
-    window.exporting._exporter.progressed.connect(lambda n, _: window.exporting._exporter.cancel() if n == 3 else None)
+    window.exporting._exporter.progressed.connect(
+        lambda n, _: window.exporting._exporter.cancel() if n == 3 else None
+    )
     write(qtbot, window, tmp_path / "c.docx", choice("docx"))
     assert not list(tmp_path.glob("c.*"))
 
@@ -162,7 +179,13 @@ def test_the_sheet_offers_what_there_is(qtbot, rich):
     dialog.select("pdf", "all")
     assert dialog.choice == ExportChoice("pdf", "all", False, True, False)
     assert [dialog._format.itemData(i) for i in range(dialog._format.count())] == [
-        "txt", "md", "json", "html", "docx", "pdf"]
+        "txt",
+        "md",
+        "json",
+        "html",
+        "docx",
+        "pdf",
+    ]
 
 
 def test_a_suggested_name_is_never_one_that_is_taken(tmp_path):

@@ -1,4 +1,5 @@
-"""32,000 tokens at 200 a second: one repaint a frame, work that does not grow, memory that does not either (kind K19).
+"""32,000 tokens at 200 a second: one repaint a frame, work that does not grow, memory that does not either
+(kind K19).
 
 The clock is fake: a frame is delivered whenever it would be due, so the test takes as long as the work does.
 """
@@ -15,18 +16,17 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from leggio.pages.items import DocumentItem, PageItem
+from leggio.reading.frames import FRAME_S, BlockGrew, Counted, Gatherer
+from leggio.reading.pulse import Pulse
+from leggio.reading.task import open_page
+from leggio.transcript.writer import PIECE
 from PIL import Image
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication
 from uocr import events
 from uocr.control import Control
-
-from leggio.pages.items import DocumentItem, PageItem
-from leggio.reading.frames import FRAME_S, BlockGrew, Counted, Gatherer
-from leggio.reading.pulse import Pulse
-from leggio.reading.task import open_page
-from leggio.transcript.writer import PIECE
 
 from .scripted import ScriptedEngine, long_text
 

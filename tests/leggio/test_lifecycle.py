@@ -10,14 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from PIL import Image
-from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QDialog, QMessageBox
-from uocr.document import FinishReason
-from uocr.errors import Cancelled, DownloadError, InvalidRequest, ModelNotFound
-from uocr.export.json_file import dump_json, page_record
-from uocr.settings import ReadSettings
-
 from leggio.history.store import HistoryStore
 from leggio.models.pull import Puller, PullState
 from leggio.pages.items import PageState
@@ -25,6 +17,13 @@ from leggio.settings.dialog import SettingsDialog
 from leggio.settings.store import SettingsStore
 from leggio.settings.table import WindowSettings, build_parser, given
 from leggio.window.about import AboutDialog, diagnostics, save_diagnostics
+from PIL import Image
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QDialog, QMessageBox
+from uocr.document import FinishReason
+from uocr.errors import Cancelled, DownloadError, InvalidRequest, ModelNotFound
+from uocr.export.json_file import dump_json, page_record
+from uocr.settings import ReadSettings
 
 from .scripted import PAGE, ScriptedEngine
 from .test_reading import read_all
@@ -42,9 +41,17 @@ def five_pages(tmp_path) -> Path:
 
 def child(data: Path, file: Path, *what: str) -> subprocess.Popen[str]:
     data.mkdir(exist_ok=True)
-    environment = dict(os.environ, QT_QPA_PLATFORM="offscreen", PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]))
-    return subprocess.Popen([sys.executable, "-m", "tests.leggio.child", str(data), str(file), *what], text=True,
-                            cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    environment = dict(
+        os.environ, QT_QPA_PLATFORM="offscreen", PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path])
+    )
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.leggio.child", str(data), str(file), *what],
+        text=True,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 @pytest.mark.parametrize("stage", ["start", "opening", "vision", "decode", "export", "idle"])
@@ -93,9 +100,12 @@ def test_after_a_kill_reading_goes_on_with_the_next_page(qtbot, killed, make_win
     assert [p.name for p in window.keeper.history.search()] == ["five.tiff"]
 
 
-@pytest.mark.parametrize(("change", "words"), [("file", "the file"), ("settings", "the settings"),
-                                               ("model", "the model")])
-def test_going_on_is_refused_when_something_changed(qtbot, killed, five_pages, make_window, store, change, words):
+@pytest.mark.parametrize(
+    ("change", "words"), [("file", "the file"), ("settings", "the settings"), ("model", "the model")]
+)
+def test_going_on_is_refused_when_something_changed(
+    qtbot, killed, five_pages, make_window, store, change, words
+):
     engine = ScriptedEngine(script)
     if change == "file":
         with five_pages.open("ab") as file:
@@ -145,7 +155,9 @@ def test_staying_keeps_reading(qtbot, make_window, picture, monkeypatch):
     window = make_window(ScriptedEngine(steps=steps))
     window.open_inputs([picture()])
     qtbot.waitUntil(lambda: window.session.current is not None)
-    monkeypatch.setattr(QMessageBox, "exec", lambda box: next(b for b in box.buttons() if b.text() == "Stay").click())
+    monkeypatch.setattr(
+        QMessageBox, "exec", lambda box: next(b for b in box.buttons() if b.text() == "Stay").click()
+    )
     assert not window.close()
     steps.release(1000)
     qtbot.waitUntil(lambda: window.model.item(0).state is PageState.DONE)
@@ -192,10 +204,17 @@ def test_settings_are_kept_and_nonsense_in_the_file_is_passed_over(tmp_path):
 
 
 def test_settings_on_the_command_line_hold_for_this_start_only(store):
-    options = build_parser().parse_args(["--dpi", "150", "--no-follow", "--quant", "q4", "a.pdf", "--pages", "1-3"])
+    options = build_parser().parse_args(
+        ["--dpi", "150", "--no-follow", "--quant", "q4", "a.pdf", "--pages", "1-3"]
+    )
     assert options.files == ["a.pdf"]
     store.override(given(options, WindowSettings), given(options, ReadSettings))
-    assert (store.read.dpi, store.read.pages, store.window.follow, store.window.quant) == (150, "1-3", False, "q4")
+    assert (store.read.dpi, store.read.pages, store.window.follow, store.window.quant) == (
+        150,
+        "1-3",
+        False,
+        "q4",
+    )
     store.set_window(text_size=15)
     assert store._window.follow is True and store._window.quant == ""
     with pytest.raises(InvalidRequest):
@@ -302,11 +321,14 @@ def test_the_sheet_of_models_tells_a_failure_in_its_own_place(qtbot, window, mon
     def pull(name, profile, **_):
         raise DownloadError("The hub cannot be reached: no network. Try again when you are online.")
 
-    monkeypatch.setattr(sheets, "Puller", lambda name, profile, parent: Puller(name, profile, parent, pull=pull))
+    monkeypatch.setattr(
+        sheets, "Puller", lambda name, profile, parent: Puller(name, profile, parent, pull=pull)
+    )
     sheet = sheets.ModelSheet("built-in", None, window)
     qtbot.addWidget(sheet)
     assert [sheet._list.item(i).text() for i in range(sheet._list.count())] == [
-        "Built-in model: clean printed Latin text (in use)"]
+        "Built-in model: clean printed Latin text (in use)"
+    ]
     assert "Downloads 6.70 GB" in sheet._disk.text()
     sheet._get.click()
     qtbot.waitUntil(lambda: "no network" in sheet._disk.text())

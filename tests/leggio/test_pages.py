@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PIL import Image, ImageDraw
-from PySide6.QtCore import QModelIndex, QPoint, QRectF, Qt
-from PySide6.QtGui import QImage
-from uocr.document import Block, Box, FinishReason, Page
-from uocr.views import plan_views
-
 from leggio.pages.items import DocumentItem, PageItem, PageState, state_of
 from leggio.pages.model import PageModel
 from leggio.pages.overlays import ViewsItem, box_rect
 from leggio.pages.wording import badge
 from leggio.reading.merge import merge_region
+from PIL import Image, ImageDraw
+from PySide6.QtCore import QModelIndex, QPoint, QRectF, Qt
+from PySide6.QtGui import QImage
+from uocr.document import Block, Box, FinishReason, Page
+from uocr.views import plan_views
 
 from .scripted import ScriptedEngine
 from .test_reading import read_all
@@ -32,11 +31,18 @@ def order(model: PageModel) -> list[int]:
     return [i.number for i in model.items]
 
 
-@pytest.mark.parametrize(("moved", "row", "expected"), [
-    ([0], 5, [1, 2, 3, 4, 0]), ([4], 0, [4, 0, 1, 2, 3]), ([1, 3], 0, [1, 3, 0, 2, 4]),
-    ([0, 1], 4, [2, 3, 0, 1, 4]), ([2], 2, [0, 1, 2, 3, 4]), ([2], 3, [0, 1, 2, 3, 4]),
-    ([0, 2, 4], 3, [1, 0, 2, 4, 3]),
-])
+@pytest.mark.parametrize(
+    ("moved", "row", "expected"),
+    [
+        ([0], 5, [1, 2, 3, 4, 0]),
+        ([4], 0, [4, 0, 1, 2, 3]),
+        ([1, 3], 0, [1, 3, 0, 2, 4]),
+        ([0, 1], 4, [2, 3, 0, 1, 4]),
+        ([2], 2, [0, 1, 2, 3, 4]),
+        ([2], 3, [0, 1, 2, 3, 4]),
+        ([0, 2, 4], 3, [1, 0, 2, 4, 3]),
+    ],
+)
 def test_pages_move_together_and_keep_their_order(qtmodeltester, five, moved, row, expected):
     five.move([five.item(n) for n in moved], row)
     assert order(five) == expected
@@ -57,15 +63,18 @@ def test_removing_pages_forgets_them(five):
     assert five.by_key(gone.key) is None
 
 
-@pytest.mark.parametrize(("finish", "blocks", "state"), [
-    (FinishReason.EOS, [Block("text", (), "a")], PageState.DONE),
-    (FinishReason.EOS, [], PageState.BLANK),
-    (FinishReason.EOS, [Block("image", (Box(0, 0, 9, 9),), "")], PageState.DONE),
-    (FinishReason.LENGTH, [], PageState.CUT),
-    (FinishReason.LOOP, [], PageState.LOOPED),
-    (FinishReason.CANCELLED, [], PageState.CANCELLED),
-    (FinishReason.ERROR, [], PageState.FAILED),
-])
+@pytest.mark.parametrize(
+    ("finish", "blocks", "state"),
+    [
+        (FinishReason.EOS, [Block("text", (), "a")], PageState.DONE),
+        (FinishReason.EOS, [], PageState.BLANK),
+        (FinishReason.EOS, [Block("image", (Box(0, 0, 9, 9),), "")], PageState.DONE),
+        (FinishReason.LENGTH, [], PageState.CUT),
+        (FinishReason.LOOP, [], PageState.LOOPED),
+        (FinishReason.CANCELLED, [], PageState.CANCELLED),
+        (FinishReason.ERROR, [], PageState.FAILED),
+    ],
+)
 def test_a_badge_tells_how_the_page_ended(finish, blocks, state):
     assert state_of(Page("a", 0, 10, 10, blocks, finish_reason=finish)) is state
 
@@ -90,9 +99,33 @@ def test_the_views_of_a_page_are_drawn_with_their_padding_and_tokens(qapp):
     assert views.frame == QRectF(-250, 0, 1000, 1000)
     assert [tokens for _, tokens in views.captions()] == ["273"]
     crops = ViewsItem(plan_views(1280, 1280, "gundam"))
-    assert crops.crop_rects() == [QRectF(0, 0, 640, 640), QRectF(640, 0, 640, 640), QRectF(0, 640, 640, 640),
-                                  QRectF(640, 640, 640, 640)]
+    assert crops.crop_rects() == [
+        QRectF(0, 0, 640, 640),
+        QRectF(640, 0, 640, 640),
+        QRectF(0, 640, 640, 640),
+        QRectF(640, 640, 640, 640),
+    ]
     assert [t for _, t in crops.captions()] == ["100", "100", "100", "100", "273"]
+
+
+def test_the_views_are_painted_over_the_page_and_can_be_hidden(qtbot, window, picture):
+    read_all(qtbot, window, [picture("wide.png", (1280, 1280))])
+    canvas = window.desk.canvas
+    qtbot.waitUntil(lambda: canvas.page_size == (1280, 1280))
+    canvas.set_views(plan_views(1280, 1280, "gundam"))
+    window.actions_["show_views"].setChecked(True)
+    shown = canvas.grab().toImage()
+    middle = canvas.mapFromScene(640, 320)
+    around = [shown.pixelColor(middle.x() + dx, middle.y() + dy) for dx in (-1, 0, 1) for dy in range(-6, 7)]
+    assert any(c.blue() > c.red() + 60 for c in around)  # the line between two crops
+    window.actions_["show_views"].setChecked(False)
+    hidden = canvas.grab().toImage()
+    middle = canvas.mapFromScene(640, 320)
+    assert not any(
+        hidden.pixelColor(middle.x() + dx, middle.y()).blue()
+        > hidden.pixelColor(middle.x() + dx, middle.y()).red() + 60
+        for dx in (-1, 0, 1)
+    )
 
 
 @pytest.mark.parametrize("ratio", [1.0, 2.0])
@@ -103,21 +136,29 @@ def test_boxes_are_drawn_within_two_pixels_of_their_place(qtbot, window, width, 
     image = Image.new("RGB", (width, height), "white")
     box = Box(250, 333, 750, 666)
     left, top, right, bottom = box_rect(box, width, height).getRect()
-    ImageDraw.Draw(image).rectangle((round(left), round(top), round(left + right) - 1, round(top + bottom) - 1),
-                                    fill=(0, 0, 255))
+    ImageDraw.Draw(image).rectangle(
+        (round(left), round(top), round(left + right) - 1, round(top + bottom) - 1), fill=(0, 0, 255)
+    )
     picture = QImage(image.tobytes(), width, height, width * 3, QImage.Format.Format_RGB888).copy()
     window.desk.show_page(True)
     canvas.clear()
     canvas.set_page(picture, width, height)
     canvas.set_zoom(0.3 if height > 1000 else 0.9)
     canvas.add_block(0, "text", [box])
-    shot = QImage(int(canvas.viewport().width() * ratio), int(canvas.viewport().height() * ratio),
-                  QImage.Format.Format_RGB32)
+    shot = QImage(
+        int(canvas.viewport().width() * ratio),
+        int(canvas.viewport().height() * ratio),
+        QImage.Format.Format_RGB32,
+    )
     shot.setDevicePixelRatio(ratio)
     canvas.viewport().render(shot)
     colour = canvas._blocks[0][0].pen().color()
     pixels = np.frombuffer(shot.constBits(), np.uint8).reshape(shot.height(), -1, 4).astype(int)
-    blue, green, red = pixels[:, : shot.width(), 0], pixels[:, : shot.width(), 1], pixels[:, : shot.width(), 2]
+    blue, green, red = (
+        pixels[:, : shot.width(), 0],
+        pixels[:, : shot.width(), 1],
+        pixels[:, : shot.width(), 2],
+    )
     patch = bounds((blue > red + 40) & (green < 120))
     line = bounds(abs(red - colour.red()) + abs(green - colour.green()) + abs(blue - colour.blue()) < 90)
     assert np.abs(patch - line).max() <= 2 * ratio, (patch, line)
@@ -165,13 +206,25 @@ def mouse_move(canvas, place: QPoint):
     from PySide6.QtCore import QEvent, QPointF
     from PySide6.QtGui import QMouseEvent
 
-    return QMouseEvent(QEvent.Type.MouseMove, QPointF(place), canvas.viewport().mapToGlobal(QPointF(place)),
-                       Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    return QMouseEvent(
+        QEvent.Type.MouseMove,
+        QPointF(place),
+        canvas.viewport().mapToGlobal(QPointF(place)),
+        Qt.MouseButton.NoButton,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
 
 
 def page(*blocks: tuple[str, tuple[int, int, int, int]]) -> Page:
-    return Page("a", 0, 1000, 1000, [Block("text", (Box(*box),), text) for text, box in blocks],
-                finish_reason=FinishReason.EOS)
+    return Page(
+        "a",
+        0,
+        1000,
+        1000,
+        [Block("text", (Box(*box),), text) for text, box in blocks],
+        finish_reason=FinishReason.EOS,
+    )
 
 
 def test_a_region_takes_the_place_of_what_stood_there():
@@ -201,13 +254,15 @@ def test_ink_nobody_read_and_boxes_without_ink_are_offered(qtbot, make_window, t
         for left in range(100, 700, 30):
             draw.rectangle((left, top, left + 14, top + 18), fill="black")
     image.save(path)
-    text = ("<|det|>text [90, 90, 730, 130]<|/det|>read\n<|det|>text [100, 850, 800, 900]<|/det|>made up")
+    text = "<|det|>text [90, 90, 730, 130]<|/det|>read\n<|det|>text [100, 850, 800, 900]<|/det|>made up"
     engine = ScriptedEngine(text)
     window = make_window(engine)
     read_all(qtbot, window, [path])
     qtbot.waitUntil(lambda: len(window.desk.canvas._marks) == 2)
     marks = {m.kind: m.rect for m in window.desk.canvas._marks}
-    assert marks["missed"].top() == pytest.approx(600, abs=10) and marks["missed"].left() == pytest.approx(100, abs=10)
+    assert marks["missed"].top() == pytest.approx(600, abs=10) and marks["missed"].left() == pytest.approx(
+        100, abs=10
+    )
     assert marks["invented"].top() == pytest.approx(851, abs=2)
     window.desk.canvas.mark_clicked.emit("invented", marks["invented"])
     window.panel.notice.choose("Remove this block")

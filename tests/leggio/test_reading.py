@@ -6,13 +6,12 @@ import threading
 from typing import Any
 
 import pytest
+from leggio.pages.items import PageState
+from leggio.window.main_window import MainWindow
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from uocr.document import FinishReason
 from uocr.errors import OverBudget
-
-from leggio.pages.items import PageState
-from leggio.window.main_window import MainWindow
 
 from .scripted import BUDGET, CATEGORIES, PAGE, ScriptedEngine, one_of
 
@@ -20,14 +19,21 @@ from .scripted import BUDGET, CATEGORIES, PAGE, ScriptedEngine, one_of
 def read_all(qtbot: Any, window: MainWindow, inputs: list[Any], **options: Any) -> None:
     """Open inputs and wait until all of them are read."""
     window.open_inputs(inputs, **options)
-    qtbot.waitUntil(lambda: window.model.rowCount() > 0 and not window.opener.busy and not window.session.busy,
-                    timeout=20_000)
+    qtbot.waitUntil(
+        lambda: window.model.rowCount() > 0 and not window.opener.busy and not window.session.busy,
+        timeout=20_000,
+    )
     qtbot.waitUntil(lambda: not window.panel.filling)
 
 
 def drop(window: MainWindow, data: QMimeData) -> QDropEvent:
-    event = QDropEvent(QPointF(300, 300), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton,
-                       Qt.KeyboardModifier.NoModifier)
+    event = QDropEvent(
+        QPointF(300, 300),
+        Qt.DropAction.CopyAction,
+        data,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
     window.dropEvent(event)
     return event
 
@@ -40,7 +46,8 @@ def test_a_dropped_file_is_read_and_shown(qtbot, window, picture):
     qtbot.waitUntil(lambda: window.desk.canvas.page_size == (400, 560))
     assert window.panel.view.toPlainText() == (
         "Notes from the ferry office\nThe morning boat left with sixty-three passengers.\n"
-        "Tickets sold: 148. Money in the box: 1,036 lire.")
+        "Tickets sold: 148. Money in the box: 1,036 lire."
+    )
     assert [window.panel.view.writer.block(i).label for i in range(3)] == ["title", "text", "text"]
     assert window.windowTitle() == "scan.png — Leggio"
 
@@ -80,7 +87,9 @@ def test_the_strip_shows_memory_tokens_and_the_engine(qtbot, window, picture):
     assert strip._memory.text() == "Memory 40.0 MB of 4.00 GB"
     assert [s.bytes for s in strip.bar.segments()] == list(CATEGORIES.values())
     assert strip.bar.scale_bytes == total
-    assert strip._tokens.text() == f"{window.model.item(0).page.timings.generated_tokens} tokens · 200 a second"
+    assert (
+        strip._tokens.text() == f"{window.model.item(0).page.timings.generated_tokens} tokens · 200 a second"
+    )
     assert strip._engine.text() == "scripted"
     assert "Budget: 4.00 GB" in strip.bar.hover_text(QPointF(-1, -1))
     assert BUDGET == 4_000_000_000
@@ -135,10 +144,13 @@ def test_the_engine_is_touched_by_one_thread_alone(qtbot, window, engine, pictur
     assert threading.get_ident() not in engine.threads
 
 
-@pytest.mark.parametrize(("finish", "state", "words"), [
-    (FinishReason.LENGTH, PageState.CUT, "did not fit"),
-    (FinishReason.LOOP, PageState.LOOPED, "repeat itself"),
-])
+@pytest.mark.parametrize(
+    ("finish", "state", "words"),
+    [
+        (FinishReason.LENGTH, PageState.CUT, "did not fit"),
+        (FinishReason.LOOP, PageState.LOOPED, "repeat itself"),
+    ],
+)
 def test_a_page_cut_short_is_never_called_done(qtbot, make_window, picture, finish, state, words):
     window = make_window(ScriptedEngine(finish=finish))
     read_all(qtbot, window, [picture()])
@@ -155,17 +167,24 @@ def test_a_blank_page_is_blank_not_failed_and_numbering_stays(qtbot, make_window
 
 def test_a_refused_run_shows_the_table_and_ways_out(qtbot, make_window, picture):
     def refuse(number: int) -> str:
-        raise OverBudget("This page needs 9.0 GB, the budget is 4.0 GB.", {"model views": 6_000_000_000,
-                                                                          "KV cache": 3_000_000_000},
-                         9_000_000_000, 4_000_000_000)
+        raise OverBudget(
+            "This page needs 9.0 GB, the budget is 4.0 GB.",
+            {"model views": 6_000_000_000, "KV cache": 3_000_000_000},
+            9_000_000_000,
+            4_000_000_000,
+        )
 
     window = make_window(ScriptedEngine(refuse))
     read_all(qtbot, window, [picture()])
     notice = window.panel.notice
     assert window.model.item(0).state is PageState.FAILED
     assert "9.0 GB" in notice.text
-    assert notice.detail_rows() == [("Model", "6.00 GB"), ("Text memory", "3.00 GB"), ("Needed", "9.00 GB"),
-                                    ("Budget", "4.00 GB")]
+    assert notice.detail_rows() == [
+        ("Model", "6.00 GB"),
+        ("Text memory", "3.00 GB"),
+        ("Needed", "9.00 GB"),
+        ("Budget", "4.00 GB"),
+    ]
     assert "Smaller views" in notice.choices()
 
 
@@ -197,8 +216,11 @@ def test_a_region_is_read_alone_and_takes_its_place_in_the_text(qtbot, make_wind
     qtbot.waitUntil(lambda: len(engine.read_pages) == 2 and not window.session.busy)
     assert engine.settings_seen[-1]["region"] == (36, 96, 324, 189)
     page = window.model.item(0).page
-    assert [b.text for b in page.blocks] == ["Notes from the ferry office", "The morning boat left early.",
-                                            "Tickets sold: 148. Money in the box: 1,036 lire."]
+    assert [b.text for b in page.blocks] == [
+        "Notes from the ferry office",
+        "The morning boat left early.",
+        "Tickets sold: 148. Money in the box: 1,036 lire.",
+    ]
     assert window.model.item(0).state is PageState.DONE
 
 

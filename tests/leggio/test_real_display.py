@@ -1,6 +1,6 @@
-"""A few tests with a real window on an X server, mouse and keyboard from xdotool (Debian: xvfb xdotool libxkbcommon-x11-0
-libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0 libxcb-render-util0 libxcb-shape0
-libxcb-xinerama0 libxcb-xkb1)."""
+"""A few tests with a real window on an X server, mouse and keyboard from xdotool (Debian: xvfb xdotool
+libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0 libxcb-render-
+util0 libxcb-shape0 libxcb-xinerama0 libxcb-xkb1)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(not (shutil.which("Xvfb") and shutil.which("xdotool")),
-                                reason="needs Xvfb and xdotool (Debian: xvfb, xdotool)")
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("Xvfb") and shutil.which("xdotool")),
+    reason="needs Xvfb and xdotool (Debian: xvfb, xdotool)",
+)
 
 
 @pytest.fixture
 def display() -> Iterator[str]:
     read, write = os.pipe()
-    server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x900x24", "-nolisten", "tcp"],
-                              pass_fds=[write], stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x900x24", "-nolisten", "tcp"],
+        pass_fds=[write],
+        stderr=subprocess.DEVNULL,
+    )
     os.close(write)
     with os.fdopen(read) as numbers:
         number = numbers.readline().strip()
@@ -38,12 +43,21 @@ class Driven:
 
     def __init__(self, display: str, data: Path, file: Path) -> None:
         data.mkdir()
-        environment = dict(os.environ, QT_QPA_PLATFORM="xcb", DISPLAY=display,
-                           PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]))
+        environment = dict(
+            os.environ,
+            QT_QPA_PLATFORM="xcb",
+            DISPLAY=display,
+            PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]),
+        )
         self.environment = environment
-        self.process = subprocess.Popen([sys.executable, "-m", "tests.leggio.child", str(data), str(file), "drive", "-"],
-                                        cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.leggio.child", str(data), str(file), "drive", "-"],
+            cwd=ROOT,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self.lines: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
 

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pymupdf
 import pytest
-from PIL import Image
-from PySide6.QtCore import QMimeData, QUrl
-from PySide6.QtGui import QColor, QFileOpenEvent, QGuiApplication, QImage
-from PySide6.QtWidgets import QApplication, QInputDialog
-
 from leggio.pages.items import PageState
 from leggio.sources.incoming import arguments, from_qimage
 from leggio.sources.instance import FirstInstance, hand_over
+from PIL import Image
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QFileOpenEvent, QGuiApplication, QImage
+from PySide6.QtWidgets import QApplication, QInputDialog
 
 from .scripted import ScriptedEngine
 from .test_reading import drop, read_all
@@ -61,7 +60,8 @@ def test_nonsense_is_refused_in_one_line(window, kind):
     assert not event.isAccepted() or event.dropAction() is not None
     assert window.desk.notice.text in (
         "There is no picture, PDF or folder in this.",
-        "Only files can be dropped here. Save the web page or picture first, then drop the file.")
+        "Only files can be dropped here. Save the web page or picture first, then drop the file.",
+    )
     assert window.model.rowCount() == 0
 
 
@@ -87,9 +87,15 @@ def damaged(tmp_path: Path, kind: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("kind", "words"), [
-    ("words", "damaged"), ("empty", "is empty (0 bytes)"), ("half", "damaged"), ("gone", "cannot be opened"),
-])
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("words", "damaged"),
+        ("empty", "is empty (0 bytes)"),
+        ("half", "damaged"),
+        ("gone", "cannot be opened"),
+    ],
+)
 def test_a_file_that_cannot_be_used_says_why_and_stops_nothing(qtbot, window, picture, tmp_path, kind, words):
     read_all(qtbot, window, [damaged(tmp_path, kind), picture("z.png")])
     bad = window.model.item(0)
@@ -118,7 +124,9 @@ def encrypted(path: Path) -> Path:
     return path
 
 
-def test_an_encrypted_pdf_asks_for_its_password_and_stops_nothing(qtbot, window, picture, tmp_path, monkeypatch):
+def test_an_encrypted_pdf_asks_for_its_password_and_stops_nothing(
+    qtbot, window, picture, tmp_path, monkeypatch
+):
     read_all(qtbot, window, [encrypted(tmp_path / "a.pdf"), picture("b.png")])
     locked = window.model.item(0)
     assert "needs a password" in locked.error
@@ -134,11 +142,14 @@ def gigantic_pdf(path: Path) -> Path:
     """1 kB that unfolds to a picture of 30,000 x 30,000 pixels."""
     side = 30_000
     packed = zlib.compress(bytes(1000))
-    objects = [b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-               b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Resources<</XObject<</I 5 0 R>>>>/Contents 4 0 R>>",
-               b"<</Length 27>>stream\n200 0 0 200 0 0 cm /I Do Q \nendstream",
-               b"<</Type/XObject/Subtype/Image/Width %d/Height %d/ColorSpace/DeviceGray/BitsPerComponent 8"
-               b"/Filter/FlateDecode/Length %d>>stream\n%s\nendstream" % (side, side, len(packed), packed)]
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Resources<</XObject<</I 5 0 R>>>>/Contents 4 0 R>>",
+        b"<</Length 27>>stream\n200 0 0 200 0 0 cm /I Do Q \nendstream",
+        b"<</Type/XObject/Subtype/Image/Width %d/Height %d/ColorSpace/DeviceGray/BitsPerComponent 8"
+        b"/Filter/FlateDecode/Length %d>>stream\n%s\nendstream" % (side, side, len(packed), packed),
+    ]
     out = io.BytesIO(b"%PDF-1.7\n")
     out.seek(0, 2)
     offsets = []
@@ -198,11 +209,14 @@ def test_files_from_the_system_wait_for_the_window(qtbot, qapp, picture):
 def test_a_second_start_hands_its_files_to_the_first(qtbot, tmp_path):
     name = f"leggio-test-{tmp_path.name}"
     first = FirstInstance(name)
-    code = ("import sys; from PySide6.QtCore import QCoreApplication; a = QCoreApplication([]);"
-            "from leggio.sources.instance import hand_over; print(hand_over(sys.argv[2:], sys.argv[1]))")
+    code = (
+        "import sys; from PySide6.QtCore import QCoreApplication; a = QCoreApplication([]);"
+        "from leggio.sources.instance import hand_over; print(hand_over(sys.argv[2:], sys.argv[1]))"
+    )
     with qtbot.waitSignal(first.handed, timeout=20_000) as handed:
-        second = subprocess.Popen([sys.executable, "-c", code, name, "/a b.png", "/c.pdf"], stdout=subprocess.PIPE,
-                                  text=True)
+        second = subprocess.Popen(
+            [sys.executable, "-c", code, name, "/a b.png", "/c.pdf"], stdout=subprocess.PIPE, text=True
+        )
     assert handed.args == [["/a b.png", "/c.pdf"]]
     qtbot.waitUntil(lambda: second.poll() is not None, timeout=20_000)
     assert second.communicate()[0].strip() == "True"
@@ -221,3 +235,37 @@ def test_capture_says_clearly_when_there_is_no_portal(qtbot, window, monkeypatch
     monkeypatch.setattr(capture.sys, "platform", "linux")
     window.actions_["capture"].trigger()
     qtbot.waitUntil(lambda: "cannot be captured here" in window.desk.notice.text)
+
+
+@pytest.mark.parametrize("part", ["pages", "canvas", "text", "source", "welcome"])
+def test_files_can_be_dropped_on_every_part_of_the_window(qtbot, window, picture, part):
+    """Every pane passes the drag on to the window, which takes it."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(picture("a.png")))])
+    target = {
+        "pages": window.pages.viewport(),
+        "canvas": window.desk.canvas.viewport(),
+        "text": window.panel.view.viewport(),
+        "source": window.panel.source.viewport(),
+        "welcome": window._welcome,
+    }[part]
+    enter = QDragEnterEvent(
+        QPoint(20, 20),
+        Qt.DropAction.CopyAction,
+        data,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    QApplication.sendEvent(target, enter)
+    assert enter.isAccepted()
+    QApplication.sendEvent(
+        target,
+        QDropEvent(
+            QPointF(20, 20),
+            Qt.DropAction.CopyAction,
+            data,
+            Qt.MouseButton.LeftButton,
+            Qt.KeyboardModifier.NoModifier,
+        ),
+    )
+    qtbot.waitUntil(lambda: window.model.rowCount() == 1)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, Qt, QUrl
-from PySide6.QtGui import QGuiApplication, QTextDocument, QTextTable
-from uocr.document import Block, Box, Word
-
 from leggio.export.clipboard import copy
 from leggio.pages.items import PageState
 from leggio.transcript.formulas import FormulaKey, formula_svg
 from leggio.transcript.view import clean_html
 from leggio.transcript.writer import DOUBT_PROPERTY
+from PySide6.QtCore import QPoint, Qt, QUrl
+from PySide6.QtGui import QGuiApplication, QTextDocument, QTextTable
+from uocr.document import Block, Box, Word
 
 from .scripted import PAGE, ScriptedEngine
 from .test_reading import read_all
 
 RICH = (
     "<|det|>title [50, 50, 900, 90]<|/det|># Prices\n"
-    "<|det|>table [50, 120, 900, 300]<|/det|><table><tr><td colspan=\"2\">Fruit</td><td>Price</td></tr>"
+    '<|det|>table [50, 120, 900, 300]<|/det|><table><tr><td colspan="2">Fruit</td><td>Price</td></tr>'
     "<tr><td>Lemon</td><td>a | b</td><td>2</td></tr></table>\n"
     "<|det|>text [50, 320, 900, 400]<|/det|>- first point\n- second point\n"
     "<|det|>text [50, 410, 900, 450]<|/det|>Where \\(x^2\\) is the area.\n"
@@ -100,8 +99,10 @@ def test_pointing_at_text_lights_the_box_and_the_other_way_round(qtbot, window, 
 
 
 def test_doubtful_words_are_marked_and_walked(qtbot, make_window, picture):
-    text = ("<|det|>text [10, 10, 900, 90]<|/det|>one twoo thre four fivo six\n"
-            "<|det|>text [10, 110, 900, 190]<|/det|>seve")
+    text = (
+        "<|det|>text [10, 10, 900, 90]<|/det|>one twoo thre four fivo six\n"
+        "<|det|>text [10, 110, 900, 190]<|/det|>seve"
+    )
     window = make_window(ScriptedEngine(text, doubt={" thr": -2.0, "seve": -1.0}))
     read_all(qtbot, window, [picture()])
     view = window.panel.view
@@ -130,10 +131,22 @@ def doubtful_text(document: QTextDocument) -> list[str]:
 def test_doubts_are_marked_inside_tables_and_behind_wide_characters(qtbot, window):
     writer = window.panel.view.writer
     writer.clear()
-    writer.add(Block("text", (), "𝔘𝔲 sure unsure", words=[Word("𝔘𝔲", 0, 0.9), Word("sure", 3, 0.9),
-                                                         Word("unsure", 8, 0.1)]))
-    writer.add(Block("table", (), "<table><tr><td>yes</td><td>maybe</td></tr></table>",
-                     words=[Word("yes", 15, 0.9), Word("maybe", 27, 0.2)]))
+    writer.add(
+        Block(
+            "text",
+            (),
+            "𝔘𝔲 sure unsure",
+            words=[Word("𝔘𝔲", 0, 0.9), Word("sure", 3, 0.9), Word("unsure", 8, 0.1)],
+        )
+    )
+    writer.add(
+        Block(
+            "table",
+            (),
+            "<table><tr><td>yes</td><td>maybe</td></tr></table>",
+            words=[Word("yes", 15, 0.9), Word("maybe", 27, 0.2)],
+        )
+    )
     assert doubtful_text(window.panel.view.document()) == ["unsure", "maybe"]
 
 
@@ -224,10 +237,12 @@ def test_nothing_in_a_document_runs_loads_or_reaches_the_network(qtbot, make_win
     server = HTTPServer(("127.0.0.1", 0), Server)
     Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
-    hostile = (f"<|det|>text [10, 10, 900, 90]<|/det|><img src='{address}/a.png'><script>x()</script>"
-               f" ![p]({address}/b.png) [q](javascript:x())\n"
-               f"<|det|>table [10, 110, 900, 190]<|/det|><table background='{address}/c.png'><tr>"
-               f"<td><img src=\"{address}/d.png\"><iframe src='file:///etc/passwd'></iframe></td></tr></table>")
+    hostile = (
+        f"<|det|>text [10, 10, 900, 90]<|/det|><img src='{address}/a.png'><script>x()</script>"
+        f" ![p]({address}/b.png) [q](javascript:x())\n"
+        f"<|det|>table [10, 110, 900, 190]<|/det|><table background='{address}/c.png'><tr>"
+        f"<td><img src=\"{address}/d.png\"><iframe src='file:///etc/passwd'></iframe></td></tr></table>"
+    )
     window = make_window(ScriptedEngine(hostile))
     read_all(qtbot, window, [picture()])
     view = window.panel.view
@@ -237,21 +252,30 @@ def test_nothing_in_a_document_runs_loads_or_reaches_the_network(qtbot, make_win
     for name in ("copy_rich", "copy_markdown"):
         window.actions_[name].trigger()
         html = QGuiApplication.clipboard().mimeData().html()
-        assert "<img" not in html and "<script" not in html and "javascript" not in html.replace("q](javascript", "")
+        assert (
+            "<img" not in html
+            and "<script" not in html
+            and "javascript" not in html.replace("q](javascript", "")
+        )
     qtbot.wait(100)
     server.shutdown()
     server.server_close()
     assert asked == []
 
 
-@pytest.mark.parametrize(("html", "clean"), [
-    ("<p onclick='x()'>a</p>", "<p>a</p>"),
-    ("<a href='http://x'>a</a>", "a"),
-    ("<td rowspan='2' style='color:red'>a</td>", "a"),
-    ("<table><tr><td rowspan='2' style='color:red'>a</td></tr></table>",
-     '<table><tbody><tr><td rowspan="2">a</td></tr></tbody></table>'),
-    ("<img src='x'><script>y</script>b", "b"),
-])
+@pytest.mark.parametrize(
+    ("html", "clean"),
+    [
+        ("<p onclick='x()'>a</p>", "<p>a</p>"),
+        ("<a href='http://x'>a</a>", "a"),
+        ("<td rowspan='2' style='color:red'>a</td>", "a"),
+        (
+            "<table><tr><td rowspan='2' style='color:red'>a</td></tr></table>",
+            '<table><tbody><tr><td rowspan="2">a</td></tr></tbody></table>',
+        ),
+        ("<img src='x'><script>y</script>b", "b"),
+    ],
+)
 def test_rich_text_keeps_structure_alone(html, clean):
     assert clean_html(html) == clean
 

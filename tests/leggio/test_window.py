@@ -1,4 +1,5 @@
-"""The window as a whole: every action has a shortcut and words, every control a name; light, dark, Italian; self-test."""
+"""The window as a whole: every action has a shortcut and words, every control a name; light, dark, Italian;
+self-test."""
 
 from __future__ import annotations
 
@@ -9,14 +10,23 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QLibraryInfo
-from PySide6.QtGui import QColor, QKeySequence, QPalette
-from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLineEdit, QMenuBar, QSpinBox, QTabBar, QTextEdit, QWidget
-
 from leggio.application import TRANSLATIONS
 from leggio.look.colours import colours, dark_palette, light_palette
 from leggio.settings.dialog import SettingsDialog
 from leggio.window.actions import ENTRIES, Entry
+from PySide6.QtCore import QCoreApplication, QLibraryInfo
+from PySide6.QtGui import QColor, QKeySequence, QPalette
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QComboBox,
+    QLineEdit,
+    QMenuBar,
+    QSpinBox,
+    QTabBar,
+    QTextEdit,
+    QWidget,
+)
 
 from .scripted import ScriptedEngine
 from .test_reading import read_all
@@ -50,7 +60,9 @@ def test_every_control_has_an_accessible_name(qtbot, window, store, picture):
     for root in (window, dialog):
         for widget in root.findChildren(QWidget):
             if isinstance(widget, kinds) and not parts_of_qt(widget):
-                name = widget.accessibleName() or (widget.text() if isinstance(widget, QAbstractButton) else "")
+                name = widget.accessibleName() or (
+                    widget.text() if isinstance(widget, QAbstractButton) else ""
+                )
                 if not name:
                     nameless.append(f"{type(widget).__name__} in {type(widget.parent()).__name__}")
     assert nameless == []
@@ -67,8 +79,10 @@ def parts_of_qt(widget: QWidget) -> bool:
 
 
 def luminance(colour: QColor) -> float:
-    parts = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
-             for c in (colour.redF(), colour.greenF(), colour.blueF())]
+    parts = [
+        c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
+        for c in (colour.redF(), colour.greenF(), colour.blueF())
+    ]
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 
 
@@ -121,7 +135,9 @@ def test_every_text_of_the_window_is_in_the_translation_file(tmp_path):
         pytest.skip("PySide6's lupdate is not installed")
     fresh = tmp_path / "fresh.ts"
     files = [str(f) for f in sorted((ROOT / "app" / "leggio").rglob("*.py"))]
-    subprocess.run([str(tool), *files, "-ts", str(fresh), "-locations", "none", "-silent"], check=True, timeout=60)
+    subprocess.run(
+        [str(tool), *files, "-ts", str(fresh), "-locations", "none", "-silent"], check=True, timeout=60
+    )
     kept = {(c, s) for c, s, _ in messages(TRANSLATIONS / "leggio_it.ts")}
     assert {(c, s) for c, s, _ in messages(fresh)} - kept == set()
 
@@ -166,15 +182,22 @@ def test_a_picture_file_is_read_by_the_built_in_model_in_the_real_window(qtbot, 
 
 def test_the_self_test_says_what_it_did(tmp_path):
     pytest.importorskip("uocr._declarations")
-    run = subprocess.run([sys.executable, "-c", "from leggio.main import main; raise SystemExit(main(['--self-test']))"],
-                         cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    run = subprocess.run(
+        [sys.executable, "-c", "from leggio.main import main; raise SystemExit(main(['--self-test']))"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith("Leggio read scan.jpg: ")
     assert (tmp_path / "selftest.png").stat().st_size > 10_000
 
 
 def test_starting_does_not_load_the_hub_the_engine_or_the_formulas():
-    code = ("import sys, leggio.main, leggio.window.main_window; "
-            "print([m for m in ('huggingface_hub', 'ziamath', 'uocr.api', 'docx', 'tokenizers', 'pymupdf') if m in sys.modules])")
+    late = ("huggingface_hub", "ziamath", "uocr.api", "docx", "tokenizers", "pymupdf")
+    code = (
+        f"import sys, leggio.main, leggio.window.main_window; print([m for m in {late} if m in sys.modules])"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert run.stdout.strip() == "[]", run.stdout + run.stderr

@@ -1,8 +1,8 @@
 """Documents being read, written down so that a killed program can go on.
 
-`queue-PROCESS.json` names what is to be read; every document has a journal (`uocr.journal`) with its pages that
-are done, bound to the hashes of file, settings, model and engine. A document that is read leaves the queue and its
-journal goes.
+`queue-PROCESS.json` names what is to be read; every document has a journal (`uocr.journal`) with its pages
+that are done, bound to the hashes of file, settings, model and engine. A document that is read leaves the
+queue and its journal goes.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class JobStore:
         self._folder = folder
         self._journals: dict[str, Journal] = {}
 
-    # -- the queue ---------------------------------------------------------------------------------------------
+    # -- the queue
+    # ---------------------------------------------------------------------------------------------
 
     @property
     def queue_path(self) -> Path:
@@ -116,7 +117,8 @@ class JobStore:
                 found.append(path)
         return found
 
-    # -- journals ----------------------------------------------------------------------------------------------
+    # -- journals
+    # ----------------------------------------------------------------------------------------------
 
     def journal_path(self, job: Job) -> Path:
         return self._folder / f"{job.id}.jsonl"

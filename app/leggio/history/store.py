@@ -14,8 +14,8 @@ from uocr.export.json_file import dump_json, page_from_record, page_record
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL, path TEXT NOT NULL, read_at REAL NOT NULL, pages INTEGER NOT NULL,
-    model TEXT NOT NULL, text TEXT NOT NULL, record TEXT NOT NULL);
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, path TEXT NOT NULL, read_at REAL NOT NULL, pages INTEGER NOT
+    NULL, model TEXT NOT NULL, text TEXT NOT NULL, record TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS by_time ON documents (read_at DESC);
 """
 
@@ -57,7 +57,8 @@ class HistoryStore:
         with self._database:
             self._database.execute("DELETE FROM documents WHERE path = ?", (str(path),))
             self._database.execute(
-                "INSERT INTO documents (name, path, read_at, pages, model, text, record) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO documents (name, path, read_at, pages, model, text, record) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (name, str(path), time.time(), len(pages), model, _storable(text), _storable(record)),
             )
 

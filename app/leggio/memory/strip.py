@@ -190,7 +190,9 @@ class EngineStrip(QWidget):
         looked, wrote = timings.vision_s + timings.prefill_s, timings.decode_s
         # A document from the history may have been read by another program that did not tell its times.
         told = self.tr("{0} · looked {1} s, wrote {2} s").format(ended, f"{looked:.1f}", f"{wrote:.1f}")
-        self._detail.setText(told if wrote else ended)
+        if not wrote:
+            self._tokens.setText(ended)
+        self._detail.setText(told if wrote else "")
         self._progress.set_value(0)
         self._rate_text = ""
 

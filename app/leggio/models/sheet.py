@@ -47,6 +47,7 @@ class ModelSheet(QDialog):
         self.puller = puller
         self._list = QListWidget(self)
         self._list.setAccessibleName(self.tr("Models on this machine"))
+        self._list.setSpacing(3)
         self._use = QPushButton(self.tr("Use"), self)
         self._remove = QPushButton(self.tr("Remove…"), self)
         line = QHBoxLayout()
@@ -121,7 +122,8 @@ class ModelSheet(QDialog):
         self._tell_disk()
         return group
 
-    # -- what is here ------------------------------------------------------------------------------------------
+    # -- what is here
+    # ------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
         """Look again at what is installed."""
@@ -177,7 +179,8 @@ class ModelSheet(QDialog):
         self._stop.setVisible(running)
         self._bar.setVisible(running)
 
-    # -- getting one -------------------------------------------------------------------------------------------
+    # -- getting one
+    # -------------------------------------------------------------------------------------------
 
     def _tell_disk(self) -> None:
         profile = self._profile.currentData()

@@ -118,7 +118,7 @@ class ViewsItem(QGraphicsItem):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(frame)
         for rect in self.crop_rects():
-            painter.drawRect(self.rect)
+            painter.drawRect(rect)
 
     def captions(self) -> list[tuple[QRectF, str]]:
         """(place, tokens) of every view; the last is the global one."""

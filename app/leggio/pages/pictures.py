@@ -75,7 +75,7 @@ class PagePictures(QObject):
         if pixmap is not None:
             self._thumbnails.move_to_end(wish)
             return pixmap
-        if wish not in self._wanted and wish not in self._failed:
+        if wish not in self._wanted and wish not in self._failed and not self._closed:
             self._wanted.add(wish)
             self._order += 1
             document = item.document
@@ -92,6 +92,8 @@ class PagePictures(QObject):
 
     def request_page(self, item: PageItem, dpi: float) -> None:
         """Make the picture of a page; `page_ready` or `page_failed` follows. Older requests are dropped."""
+        if self._closed:
+            return
         self._order += 1
         document = item.document
         task = (item.key, item.rotate, document.input, document.name, item.number, document.password, dpi)
@@ -99,6 +101,7 @@ class PagePictures(QObject):
         self._large.start(_Wish(lambda: self._make_page(*task)), self._order)
 
     def close(self) -> None:
+        """Let the work in hand finish; begin nothing any more: a pool must be idle when the program ends."""
         self._closed = True
         for pool in (self._small, self._large):
             pool.clear()

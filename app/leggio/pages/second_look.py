@@ -24,12 +24,13 @@ class SecondLook(QObject):
         """By page key; a page read anew is looked at anew."""
         self._pool = QThreadPool(self)
         self._pool.setMaxThreadCount(1)
+        self._closed = False
         self._done.connect(self._keep)
 
     def look(self, item: PageItem, image: QImage) -> None:
         """`found` follows, at once if this reading was looked at before."""
         page = item.page
-        if page is None or not page.complete:
+        if page is None or not page.complete or self._closed:
             return
         known = self._known.get(item.key)
         if known is not None and known[0] is page:
@@ -39,6 +40,7 @@ class SecondLook(QObject):
         self._pool.start(_Looking(self, item, page, image))
 
     def close(self) -> None:
+        self._closed = True
         self._pool.clear()
         self._pool.waitForDone()
 

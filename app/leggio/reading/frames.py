@@ -1,8 +1,8 @@
 """Events of the engine, gathered so that the window hears of them about 30 times a second.
 
-The engine thread pushes every event; what belongs together is joined at once (the text of a block, the count of
-tokens), so the gathered amount depends on what the window must do, not on how fast tokens come. Nobody polls: the
-first push after a `take` says that the window should be woken.
+The engine thread pushes every event; what belongs together is joined at once (the text of a block, the count
+of tokens), so the gathered amount depends on what the window must do, not on how fast tokens come. Nobody
+polls: the first push after a `take` says that the window should be woken.
 """
 
 from __future__ import annotations

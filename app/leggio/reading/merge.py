@@ -14,8 +14,8 @@ _INSIDE = 0.6  # share of a block's area inside the region from which it counts 
 def merge_region(page: Page | None, read: Page, region: Region) -> Page:
     """`page` with the blocks of `read` in place of its blocks inside `region`; neither argument changes.
 
-    Without an earlier reading, the region's reading is the page. The finish reason is the newer one's when it is
-    not complete, so that a cut region is not hidden by a complete page.
+    Without an earlier reading, the region's reading is the page. The finish reason is the newer one's when it
+    is not complete, so that a cut region is not hidden by a complete page.
     """
     if page is None or not page.blocks:
         return read
@@ -52,7 +52,8 @@ def _share_inside(block: Block, region: Region, page: Page) -> float:
 
 
 def _place_by_height(blocks: list[Block], region: Region, page: Page) -> int:
-    """Before the first block that begins below the region's top and shares columns with it, else at the end."""
+    """Before the first block that begins below the region's top and shares columns with it, else at the end.
+    Before the first block that begins below the region's top and shares columns with it, else at the end."""
     left, top, right, _ = (
         v / side * BOX_SCALE for v, side in zip(region, (page.width, page.height) * 2, strict=True)
     )

@@ -1,4 +1,5 @@
-"""One page of an input as a source of its own. Imported when the first page is opened: it brings the PDF library."""
+"""One page of an input as a source of its own. Imported when the first page is opened: it brings the PDF
+library."""
 
 from __future__ import annotations
 

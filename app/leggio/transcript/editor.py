@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable
 
 from PySide6.QtCore import QRect, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent, QPalette, QUndoCommand
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent, QUndoCommand
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from uocr.document import Block, Page
 
 from leggio.pages.items import PageItem
@@ -25,11 +25,7 @@ class BlockEditor(QPlainTextEdit):
         self._before = ""
         self.setAccessibleName(self.tr("Correct this block"))
         self.setTabChangesFocus(True)
-        self.setFrameShape(QFrame.Shape.Box)
-        self.setLineWidth(2)
-        palette = self.palette()
-        palette.setColor(QPalette.ColorRole.WindowText, palette.color(QPalette.ColorRole.Highlight))
-        self.setPalette(palette)
+        self.setStyleSheet("QPlainTextEdit { border: 2px solid palette(highlight); border-radius: 4px; }")
         self.setToolTip(
             self.tr("Click elsewhere or press Ctrl+Return to keep the text, Escape to leave it as it was")
         )
@@ -60,12 +56,19 @@ class BlockEditor(QPlainTextEdit):
     def keep(self) -> None:
         """Take the correction over."""
         index, self._index = self._index, -1
-        self.hide()
+        self._leave()
         if index >= 0 and self.toPlainText() != self._before:
             self.finished.emit(index, self.toPlainText())
 
     def drop(self) -> None:
+        """Leave the text as it was."""
         self._index = -1
+        self._leave()
+
+    def _leave(self) -> None:
+        viewport = self.parentWidget()
+        if self.hasFocus() and viewport is not None and viewport.parentWidget() is not None:
+            viewport.parentWidget().setFocus()  # else Qt hands the focus to whatever comes next
         self.hide()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

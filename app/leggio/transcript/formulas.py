@@ -45,6 +45,7 @@ class FormulaImages(QObject):
         self._wanted: set[FormulaKey] = set()
         self._pool = QThreadPool(self)
         self._pool.setMaxThreadCount(1)
+        self._closed = False
         self._made.connect(self._keep)
 
     def get(self, key: FormulaKey) -> QImage | None:
@@ -52,7 +53,7 @@ class FormulaImages(QObject):
         if key in self._images:
             self._images.move_to_end(key)
             return self._images[key]
-        if key not in self._wanted and len(key.tex) <= LONGEST_TEX:
+        if key not in self._wanted and len(key.tex) <= LONGEST_TEX and not self._closed:
             self._wanted.add(key)
             self._pool.start(_Drawing(self, key))
         return None
@@ -62,6 +63,7 @@ class FormulaImages(QObject):
         return key in self._wanted
 
     def close(self) -> None:
+        self._closed = True
         self._pool.clear()
         self._pool.waitForDone()
 

@@ -1,7 +1,7 @@
 """Writes blocks into a QTextDocument, at its end while they stream, in place when one changes.
 
-Positions are Qt's: UTF-16 units from the start of the document. The work for a piece of text does not depend on
-how much was written before.
+Positions are Qt's: UTF-16 units from the start of the document. The work for a piece of text does not depend
+on how much was written before.
 """
 
 from __future__ import annotations
@@ -286,7 +286,8 @@ class BlockWriter:
         return [w for w in self._written[index].block.words if w.confidence < self.doubt_below]
 
     def find_word(self, index: int, number: int) -> QTextCursor | None:
-        """Word `number` of block `index`, selected; None when the block shows it otherwise (inside a formula)."""
+        """Word `number` of block `index`, selected; None when the block shows it otherwise (inside a
+        formula)."""
         start, end = self.span(index)
         found: QTextCursor | None = None
         for word in self._written[index].block.words[: number + 1]:

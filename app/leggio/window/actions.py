@@ -483,7 +483,6 @@ class Actions:
                 button = bar.widgetForAction(action)
                 if isinstance(button, QToolButton):
                     button.setAccessibleName(action.text().rstrip("…"))
-                    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         return bar
 
 

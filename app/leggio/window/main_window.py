@@ -250,6 +250,8 @@ class MainWindow(QMainWindow):
             self._choosing = False
 
     def _opened(self, items: list[PageItem]) -> None:
+        if self._quitting:
+            return
         self.add_items(items)
         if self.store.window.read_at_once:
             self.session.read(i for i in items if i.state is PageState.NEW)

@@ -94,7 +94,8 @@ class Resume(QObject):
         self._window.session.thread_.finish_job(job)
         self._show(job, [])
 
-    # -- history -----------------------------------------------------------------------------------------------
+    # -- history
+    # -----------------------------------------------------------------------------------------------
 
     def open_past(self, past: Past) -> None:
         """Show a document of the history without reading it again."""
