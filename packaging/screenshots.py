@@ -75,9 +75,7 @@ class Studio:
             dialog.show()
             self.settle()
         if dialog is None:
-            self.until(
-                lambda: all(self.window.pictures.thumbnail(i) is not None for i in self.window.model.items)
-            )
+            self.until(lambda: all(self.window.pictures.thumbnail(i) is not None for i in self.window.model.items))
         picture = shown.grab()
         path = self.folder / f"{name}-{self.appearance}.png"
         if not picture.save(str(path)):
@@ -108,6 +106,9 @@ class Studio:
         window.presenter.pin(1, from_text=True)
         self.take("page")
         yield "page"
+        # The other pictures show a page drawn from fonts: a scan's grain would make each of them four times as large.
+        window.pages.show_item(window.model.item(0))
+        self.until(lambda: canvas.page_size != (0, 0))
         window.actions_["source"].setChecked(True)
         self.take("source")
         window.actions_["source"].setChecked(False)
@@ -167,9 +168,7 @@ class Studio:
 
     def _troubles(self) -> None:
         window = self.window
-        refused = PageItem(
-            DocumentItem(SAMPLES / "two-columns.png", "two-columns.png"), 0, state=PageState.FAILED
-        )
+        refused = PageItem(DocumentItem(SAMPLES / "two-columns.png", "two-columns.png"), 0, state=PageState.FAILED)
         refused.failure = OverBudget(
             "two-columns.png needs 6.9 GB, the memory budget is 4 GB.",
             {
@@ -247,9 +246,7 @@ def example_page(work: Path) -> tuple[DocumentItem, Page]:
         + "</table>"
     )
     doubtful = "The southem pier was closed for nine days in Febuary."
-    words = [
-        Word(w, doubtful.index(w), {"southem": 0.31, "Febuary.": 0.44}.get(w, 0.98)) for w in doubtful.split()
-    ]
+    words = [Word(w, doubtful.index(w), {"southem": 0.31, "Febuary.": 0.44}.get(w, 0.98)) for w in doubtful.split()]
     blocks = [
         Block("title", box(86, 88, 720, 146), "Harbour report, first quarter", confidence=0.99),
         Block("table", box(96, 210, 860, 440), table, confidence=0.97),

@@ -48,9 +48,7 @@ def run_self_test(picture: Path) -> int:
         item = window.model.item(0)
         page = item.page if item is not None else None
         if not problems and (page is None or not page.complete or len(page.text) < 20):
-            problems.append(
-                f"the sample was not read to its end ({item.error or item.state if item else 'no page'})"
-            )
+            problems.append(f"the sample was not read to its end ({item.error or item.state if item else 'no page'})")
         if not window.grab().save(str(picture)):
             problems.append(f"{picture} could not be written")
         window.shut_down()

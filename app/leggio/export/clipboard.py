@@ -23,8 +23,7 @@ def copy(text: str, html: str = "", clipboard: QClipboard | None = None) -> tupl
     if clipboard.text() != text:
         return False, translate(
             "Clipboard",
-            "The clipboard did not take the text: another program may be holding it. Try again, "
-            "or use Export.",
+            "The clipboard did not take the text: another program may be holding it. Try again, or use Export.",
         )
     if not text:
         return False, translate("Clipboard", "There is no text to copy yet.")
@@ -32,8 +31,7 @@ def copy(text: str, html: str = "", clipboard: QClipboard | None = None) -> tupl
     if not stays_after_quit():
         words += " " + translate(
             "Clipboard",
-            "Leave Leggio open until you have pasted: this desktop forgets the clipboard of "
-            "programs that quit.",
+            "Leave Leggio open until you have pasted: this desktop forgets the clipboard of programs that quit.",
         )
     return True, words
 

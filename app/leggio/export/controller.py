@@ -123,15 +123,11 @@ class ExportController(QObject):
             self._folder = path.parent
             self.write(items, path, choice)
 
-    def write(
-        self, items: Sequence[PageItem], path: Path, choice: ExportChoice, overwrite: bool = False
-    ) -> None:
+    def write(self, items: Sequence[PageItem], path: Path, choice: ExportChoice, overwrite: bool = False) -> None:
         """Start writing; the outcome is told in the window."""
         facts = self._window.session.facts
         recorded: dict[str, Any] = facts.recorded if facts is not None else {}
-        documents = documents_of(
-            items, facts.name if facts else "", facts.info.model_id if facts else "", recorded
-        )
+        documents = documents_of(items, facts.name if facts else "", facts.info.model_id if facts else "", recorded)
         order = ExportOrder(
             documents,
             path,

@@ -34,9 +34,7 @@ class ExportChoice:
 class ExportDialog(QDialog):
     """Format, which pages, one file or one a page."""
 
-    def __init__(
-        self, counts: dict[str, int], parent: QWidget | None = None, *, text_layer: bool = False
-    ) -> None:
+    def __init__(self, counts: dict[str, int], parent: QWidget | None = None, *, text_layer: bool = False) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Export"))
         self.setWindowModality(Qt.WindowModality.WindowModal)
@@ -124,8 +122,7 @@ class ExportDialog(QDialog):
         self._note.setText(
             {
                 "pdf": self.tr(
-                    "The original pages stay as they are; the text lies on them, invisible, to be found "
-                    "and selected."
+                    "The original pages stay as they are; the text lies on them, invisible, to be found and selected."
                 ),
                 "json": self.tr("Every block with its box, its words and how sure the model was."),
             }.get(format_, "")

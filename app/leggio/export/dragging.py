@@ -28,9 +28,7 @@ class DragHandle(QToolButton):
         self.setText(self.tr("Drag out"))
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
         self.setCursor(Qt.CursorShape.OpenHandCursor)
-        self.setToolTip(
-            self.tr("Drag this to a folder or another program: it carries the text as a Markdown file")
-        )
+        self.setToolTip(self.tr("Drag this to a folder or another program: it carries the text as a Markdown file"))
         self.setAccessibleName(self.tr("Drag the text out as a file"))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

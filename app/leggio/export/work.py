@@ -144,8 +144,7 @@ class Exporter(QObject):
             self.progressed.emit(count, total)
 
         documents = [
-            Document(d.source, _Watched(d.pages, taken), d.model, d.model_id, d.settings)
-            for d in order.documents
+            Document(d.source, _Watched(d.pages, taken), d.model, d.model_id, d.settings) for d in order.documents
         ]
         options: dict[str, Any] = {
             "overwrite": order.overwrite,

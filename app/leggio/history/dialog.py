@@ -72,9 +72,7 @@ class HistoryDialog(QDialog):
     def _seek(self, words: str) -> None:
         self._list.clear()
         for past in self._store.search(words):
-            when = QLocale().toString(
-                QDateTime.fromSecsSinceEpoch(int(past.read_at)), QLocale.FormatType.ShortFormat
-            )
+            when = QLocale().toString(QDateTime.fromSecsSinceEpoch(int(past.read_at)), QLocale.FormatType.ShortFormat)
             pages = self.tr("1 page") if past.pages == 1 else self.tr("{0} pages").format(past.pages)
             item = QListWidgetItem(f"{past.name}\n{when} · {pages} · {past.model}\n{past.snippet}")
             item.setData(Qt.ItemDataRole.UserRole, past)

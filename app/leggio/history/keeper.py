@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer
 from uocr.document import FinishReason, Page
 
 from leggio.history.jobs import Job, JobStore
@@ -14,17 +14,22 @@ from leggio.pages.items import DocumentItem, PageItem
 from leggio.pages.model import PageModel
 
 
+LONG_QUEUE, LONG_QUEUE_MS = 200, 2000
+"""Documents from which the queue is written at most once in so many milliseconds."""
+
+
 class Keeper(QObject):
     """Told by the session; on the window's thread. Pictures without a file have no job and no history."""
 
-    def __init__(
-        self, model: PageModel, jobs: JobStore, history: HistoryStore, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, model: PageModel, jobs: JobStore, history: HistoryStore, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._model, self.jobs, self.history = model, jobs, history
         self._left: dict[DocumentItem, set[int]] = {}
         """Page keys still to be read, by document."""
         self._by_document: dict[DocumentItem, Job] = {}
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self.write_now)
         self.on = True
 
     def job(self, item: PageItem) -> Job | None:
@@ -81,4 +86,13 @@ class Keeper(QObject):
             self.history.add(document.name, document.input, pages, model)
 
     def _write(self) -> None:
+        """Write the queue down; a long one not after every page. What is late by it is read again, not lost."""
+        if len(self._by_document) < LONG_QUEUE:
+            self._timer.stop()
+            self.write_now()
+        elif not self._timer.isActive():
+            self._timer.start(LONG_QUEUE_MS)
+
+    def write_now(self) -> None:
+        """The queue as it is, on the disk."""
         self.jobs.write_queue(self._by_document.values())

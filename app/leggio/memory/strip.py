@@ -84,9 +84,7 @@ class EngineStrip(QWidget):
         self._detail.setToolTip(
             self.tr("The page is shown to the model as visual tokens; the prompt holds them and the question")
         )
-        self._backend.setToolTip(
-            self.tr("How finely the model's numbers are kept (quantisation), and what computes")
-        )
+        self._backend.setToolTip(self.tr("How finely the model's numbers are kept (quantisation), and what computes"))
         for label in (self._memory, self._tokens, self._engine):
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -130,9 +128,7 @@ class EngineStrip(QWidget):
         names = {"built-in": self.tr("Built-in model")}
         self._engine.setText(names.get(facts.name, facts.name))
         info = facts.info
-        self._backend.setText(
-            self.tr("{0} · {1} · {2} threads").format(info.profile, info.backend, info.threads)
-        )
+        self._backend.setText(self.tr("{0} · {1} · {2} threads").format(info.profile, info.backend, info.threads))
 
     def set_memory(self, report: Any) -> None:
         self.bar.set_report(report)
@@ -155,9 +151,7 @@ class EngineStrip(QWidget):
         self.rate.restart()
         self._tokens.setText(self.tr("Looking at the page"))
         self._detail.setText(
-            self.tr("{0} visual, {1} prompt tokens").format(
-                f"{started.visual_tokens:,}", f"{started.prompt_tokens:,}"
-            )
+            self.tr("{0} visual, {1} prompt tokens").format(f"{started.visual_tokens:,}", f"{started.prompt_tokens:,}")
         )
 
     def advance(self, phase: str, done: int, total: int) -> None:

@@ -50,12 +50,8 @@ def category_help(category: str) -> str:
         "kv cache": translate(
             "Memory", "Keys and values of the text so far (KV cache). Fixed in size, however long the page."
         ),
-        "prompt embeddings": translate(
-            "Memory", "The question to the model, picture included (prompt embeddings)."
-        ),
-        "vision workspace": translate(
-            "Memory", "Working space while the page is looked at (vision workspace)."
-        ),
+        "prompt embeddings": translate("Memory", "The question to the model, picture included (prompt embeddings)."),
+        "vision workspace": translate("Memory", "Working space while the page is looked at (vision workspace)."),
         "vision features": translate("Memory", "What was seen on the page (vision features)."),
         "host staging": translate("Memory", "Pixels on their way to the engine (host staging)."),
         "decoder scratch": translate("Memory", "Working space while text is written (decoder scratch)."),

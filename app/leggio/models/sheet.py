@@ -78,8 +78,7 @@ class ModelSheet(QDialog):
         group = QGroupBox(self.tr("Get the full model: {0}").format(FULL_MODEL), self)
         words = QLabel(
             self.tr(
-                "Reads many languages, tables, formulas and handwriting. Fetched once, then used "
-                "without a network."
+                "Reads many languages, tables, formulas and handwriting. Fetched once, then used without a network."
             ),
             group,
         )
@@ -87,10 +86,7 @@ class ModelSheet(QDialog):
         self._profile = QComboBox(group)
         self._profile.setAccessibleName(self.tr("Quantisation"))
         self._profile.setToolTip(
-            self.tr(
-                "How finely the model's numbers are kept: q4 is smallest and fastest, f16 "
-                "closest to the original"
-            )
+            self.tr("How finely the model's numbers are kept: q4 is smallest and fastest, f16 closest to the original")
         )
         for profile in ("q4", "q8", "f16"):
             size = bytes_text(int(FULL_BYTES * _SHARE[profile]))
@@ -130,9 +126,7 @@ class ModelSheet(QDialog):
         self._list.clear()
         self._add(self.tr("Built-in model: clean printed Latin text"), models.BUILT_IN, "")
         for entry in models.installed():
-            self._add(
-                f"{entry.name} · {entry.profile} · {bytes_text(entry.file_bytes)}", entry.name, entry.profile
-            )
+            self._add(f"{entry.name} · {entry.profile} · {bytes_text(entry.file_bytes)}", entry.name, entry.profile)
         self._list.setCurrentRow(0)
 
     def _add(self, words: str, name: str, profile: str) -> None:
@@ -214,9 +208,7 @@ class ModelSheet(QDialog):
         self._bar.setValue(round(1000 * state.done / max(1, state.total)))
         done, total = bytes_text(state.done), bytes_text(state.total)
         words = (
-            self.tr("Downloading: {0} of {1}")
-            if state.stage == "download"
-            else self.tr("Converting: {0} of {1}")
+            self.tr("Downloading: {0} of {1}") if state.stage == "download" else self.tr("Converting: {0} of {1}")
         ).format(done, total)
         if state.left_s is not None:
             words += self.tr(", about {0} left").format(duration_text(state.left_s))
@@ -238,9 +230,7 @@ class ModelSheet(QDialog):
         self.puller = None
         self.refresh()
         self._update()
-        self._disk.setText(
-            self.tr("{0} {1} is ready. Choose it above and press Use.").format(FULL_MODEL, profile)
-        )
+        self._disk.setText(self.tr("{0} {1} is ready. Choose it above and press Use.").format(FULL_MODEL, profile))
 
     def _failed(self, error: UocrError) -> None:
         self.puller = None

@@ -104,9 +104,7 @@ class PageCanvas(QGraphicsView):
         pixmap.setDevicePixelRatio(1)
         self._page.setPixmap(pixmap)
         self._page.setScale(1)
-        self._page.setTransform(
-            self._page.transform().fromScale(width / pixmap.width(), height / pixmap.height())
-        )
+        self._page.setTransform(self._page.transform().fromScale(width / pixmap.width(), height / pixmap.height()))
         self._size = (width, height)
         self._limit_scene()
         if not same or self._fit:
@@ -287,9 +285,7 @@ class PageCanvas(QGraphicsView):
             return
         super().mouseMoveEvent(event)
         if not event.buttons():
-            self.viewport().setCursor(
-                Qt.CursorShape.CrossCursor if self._region_mode else Qt.CursorShape.ArrowCursor
-            )
+            self.viewport().setCursor(Qt.CursorShape.CrossCursor if self._region_mode else Qt.CursorShape.ArrowCursor)
             self.block_pointed.emit(self._block_at(event.position()))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -326,10 +322,7 @@ class PageCanvas(QGraphicsView):
         super().wheelEvent(event)
 
     def viewportEvent(self, event: QEvent) -> bool:
-        if (
-            isinstance(event, QNativeGestureEvent)
-            and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture
-        ):
+        if isinstance(event, QNativeGestureEvent) and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
             self.set_zoom(self.zoom * (1 + event.value()))
             return True
         return super().viewportEvent(event)

@@ -95,9 +95,7 @@ class PageDelegate(QStyledItemDelegate):
             painter.setFont(font)
             painter.setPen(colour)
             shown = option.fontMetrics.elidedText(text, Qt.TextElideMode.ElideMiddle, area.width())
-            painter.drawText(
-                QRect(area.left(), top, area.width(), line), Qt.AlignmentFlag.AlignVCenter, shown
-            )
+            painter.drawText(QRect(area.left(), top, area.width(), line), Qt.AlignmentFlag.AlignVCenter, shown)
             top += line + 2
         self._badge(painter, option, item, QRect(area.left(), top, area.width(), line), state)
 

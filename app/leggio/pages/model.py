@@ -141,9 +141,7 @@ class PageModel(QAbstractListModel):
         data.setData(ROWS_MIME, QByteArray(keys.encode()))
         return data
 
-    def dropMimeData(
-        self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index
-    ) -> bool:
+    def dropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
         if not data.hasFormat(ROWS_MIME):
             return False
         keys = bytes(data.data(ROWS_MIME).data()).decode()

@@ -31,9 +31,7 @@ def box_rect(box: Box, width: int, height: int) -> QRectF:
     left, right = sorted((box.x1, box.x2))
     top, bottom = sorted((box.y1, box.y2))
     clamp = [min(max(v, 0), BOX_SCALE) / BOX_SCALE for v in (left, top, right, bottom)]
-    return QRectF(
-        clamp[0] * width, clamp[1] * height, (clamp[2] - clamp[0]) * width, (clamp[3] - clamp[1]) * height
-    )
+    return QRectF(clamp[0] * width, clamp[1] * height, (clamp[2] - clamp[0]) * width, (clamp[3] - clamp[1]) * height)
 
 
 class BlockItem(QGraphicsRectItem):
@@ -96,9 +94,7 @@ class ViewsItem(QGraphicsItem):
     def boundingRect(self) -> QRectF:
         return self.frame.united(QRectF(0, 0, self.plan.width, self.plan.height)).adjusted(-4, -4, 4, 4)
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         colour = colours().frame
         shade = QColor(colour)
         shade.setAlpha(26)
@@ -150,9 +146,7 @@ class CaptionItem(QGraphicsItem):
     def boundingRect(self) -> QRectF:
         return QRectF(self._corner.x(), self._corner.y(), 14 + 9 * len(self._text), 18)
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         font = QFont()
         font.setPointSizeF(max(7.5, font.pointSizeF() * 0.85))
         painter.setFont(font)
@@ -181,9 +175,7 @@ class MarkItem(QGraphicsItem):
     def boundingRect(self) -> QRectF:
         return self.rect.adjusted(-4, -4, 4, 4)
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         pen = QPen(self._colour, 2, Qt.PenStyle.DotLine)
         pen.setCosmetic(True)
         painter.setPen(pen)
@@ -210,9 +202,7 @@ class RegionItem(QGraphicsItem):
     def boundingRect(self) -> QRectF:
         return self._page
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         outside = QPainterPath()
         outside.addRect(self._page)
         outside.addRect(self.rect)  # odd-even fill: the region stays clear

@@ -117,9 +117,7 @@ class PagePictures(QObject):
             try:
                 with open_page(source, name, number, dpi=THUMBNAIL_DPI, password=password) as opened:
                     picture = opened.page(0).image
-                picture.thumbnail(
-                    (THUMBNAIL_PIXELS, THUMBNAIL_PIXELS), Image.Resampling.BILINEAR, reducing_gap=2.0
-                )
+                picture.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS), Image.Resampling.BILINEAR, reducing_gap=2.0)
                 image = to_qimage(turned(picture, wish[1]))
             except UocrError as error:
                 log.info("no thumbnail: %s", error)

@@ -165,17 +165,13 @@ class EngineThread(QThread):
         if file not in self._hashes:
             self._hashes = {file: source.sha256}
         recorded = self._engine.recorded()
-        return job_key(
-            self._hashes[file], settings, self._engine.info.model_id, str(recorded["engine_version"])
-        )
+        return job_key(self._hashes[file], settings, self._engine.info.model_id, str(recorded["engine_version"]))
 
     def _resume(self, job: Job, settings: Mapping[str, Any]) -> bool:
         if self._engine is None or self.jobs is None:
             return True
         try:
-            with open_page(
-                Path(job.input), job.name, job.pages[0], password=settings.get("password")
-            ) as source:
+            with open_page(Path(job.input), job.name, job.pages[0], password=settings.get("password")) as source:
                 self.resumed.emit(job, self.jobs.resume(job, self._key(job, source, settings)))
         except (UocrError, OSError) as error:
             self.resumed.emit(job, error)

@@ -123,11 +123,7 @@ class Gatherer:
         # Counts and text alternate in the stream, so each may have to look past one of the other kind.
         for at in range(len(waiting) - 1, max(len(waiting) - 3, -1), -1):
             last = waiting[at]
-            if (
-                isinstance(change, Counted | Advanced)
-                and type(last) is type(change)
-                and last.key == change.key
-            ):
+            if isinstance(change, Counted | Advanced) and type(last) is type(change) and last.key == change.key:
                 waiting[at] = change
                 return
             if (

@@ -155,9 +155,7 @@ class Session(QObject):
             "one_pass": False,
             "region": self.region.get(item.key),
         } | item.settings
-        return PageTask(
-            item.key, item.document.input, item.document.name, item.number, changes, self.job_of(item)
-        )
+        return PageTask(item.key, item.document.input, item.document.name, item.number, changes, self.job_of(item))
 
     # -- told by the engine --------------------------------------------------------------------------------
 
@@ -185,9 +183,7 @@ class Session(QObject):
             self.block_ended.emit(item, change.index, change.block)
         elif isinstance(change, frames.Advanced):
             if change.phase in ("vision", "prefill"):
-                self._model.set_state(
-                    item, PageState.READING, change.done / max(1, change.total), change.phase
-                )
+                self._model.set_state(item, PageState.READING, change.done / max(1, change.total), change.phase)
             self.advanced.emit(item, change.phase, change.done, change.total)
         elif isinstance(change, frames.Began):
             self._model.set_state(item, PageState.READING, 0.0, "vision")

@@ -72,7 +72,5 @@ def open_page(
 
     pages = None if isinstance(task_input, Image.Image) else str(number + 1)
     return OnePage(
-        open_source(
-            task_input, pages=pages, dpi=dpi, password=password, compat=compat, limits=limits, name=name
-        )
+        open_source(task_input, pages=pages, dpi=dpi, password=password, compat=compat, limits=limits, name=name)
     )

@@ -26,13 +26,9 @@ class SettingsDialog(QDialog):
         self.engine_changed = False
         self.setWindowTitle(self.tr("Settings"))
         fields = dataclasses.fields(WindowSettings)
-        self._window = SettingsForm(
-            WindowSettings, [f for f in fields if f.name not in _ENGINE], store.window, self
-        )
+        self._window = SettingsForm(WindowSettings, [f for f in fields if f.name not in _ENGINE], store.window, self)
         self._read = SettingsForm(ReadSettings, visible_read_fields(), store.read, self)
-        self._engine = SettingsForm(
-            WindowSettings, [f for f in fields if f.name in _ENGINE], store.window, self
-        )
+        self._engine = SettingsForm(WindowSettings, [f for f in fields if f.name in _ENGINE], store.window, self)
         tabs = QTabWidget(self)
         tabs.setDocumentMode(False)
         for form, words in (
@@ -49,9 +45,7 @@ class SettingsDialog(QDialog):
         self._problem = QLabel(self)
         self._problem.setWordWrap(True)
         self._problem.hide()
-        buttons = QDialogButtonBox(
-            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel, self
-        )
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel, self)
         defaults = buttons.addButton(self.tr("Defaults"), QDialogButtonBox.ButtonRole.ResetRole)
         defaults.clicked.connect(self._reset)
         buttons.accepted.connect(self._take)

@@ -69,9 +69,7 @@ class SettingsForm(QWidget):
             self._widgets[f.name] = widget
             form.addRow("" if isinstance(widget, QCheckBox) else title, widget)
 
-    def _widget(
-        self, f: dataclasses.Field[Any], kind: type, optional: bool, value: Any, title: str
-    ) -> QWidget:
+    def _widget(self, f: dataclasses.Field[Any], kind: type, optional: bool, value: Any, title: str) -> QWidget:
         if kind is bool:
             check = QCheckBox(title, self)
             check.setChecked(bool(value))

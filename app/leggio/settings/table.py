@@ -33,9 +33,7 @@ class WindowSettings:
     quant: str = _option(
         "",
         QT_TRANSLATE_NOOP("Settings", "Quantisation"),
-        QT_TRANSLATE_NOOP(
-            "Settings", "How finely the model's numbers are kept: f16 is closest, q4 is smallest"
-        ),
+        QT_TRANSLATE_NOOP("Settings", "How finely the model's numbers are kept: f16 is closest, q4 is smallest"),
         ("", "f16", "q8", "q4"),
     )
     memory_budget: str = _option(
@@ -67,9 +65,7 @@ class WindowSettings:
     doubt: int = _option(
         0,
         QT_TRANSLATE_NOOP("Settings", "Mark words below"),
-        QT_TRANSLATE_NOOP(
-            "Settings", "Percent of certainty under which a word is marked; 0: as the model suggests"
-        ),
+        QT_TRANSLATE_NOOP("Settings", "Percent of certainty under which a word is marked; 0: as the model suggests"),
     )
     keep_history: bool = _option(
         True,
@@ -113,9 +109,7 @@ READ_HELPS = {
     ),
     "prompt": QT_TRANSLATE_NOOP("Settings", "What the model is asked; empty: its own question"),
     "dpi": QT_TRANSLATE_NOOP("Settings", "Dots an inch at which PDF pages are drawn before reading"),
-    "max_new_tokens": QT_TRANSLATE_NOOP(
-        "Settings", "Tokens after which a page is cut short; 0: the model's limit"
-    ),
+    "max_new_tokens": QT_TRANSLATE_NOOP("Settings", "Tokens after which a page is cut short; 0: the model's limit"),
     "ngram_size": QT_TRANSLATE_NOOP("Settings", "No sequence of this many tokens twice; 0: off"),
     "ngram_window": QT_TRANSLATE_NOOP("Settings", "How many tokens back the guard looks"),
     "loop_guard_hits": QT_TRANSLATE_NOOP("Settings", "Times the guard had to act before reading stops"),
@@ -152,9 +146,7 @@ def build_parser(prog: str = "leggio") -> argparse.ArgumentParser:
         action="store_true",
         help="read a sample in a window that is not shown, save selftest.png, exit 0 if all is well",
     )
-    parser.add_argument(
-        "--new-instance", action="store_true", help="do not hand the files to a running Leggio"
-    )
+    parser.add_argument("--new-instance", action="store_true", help="do not hand the files to a running Leggio")
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     for title, owner, skip in (
         ("window", WindowSettings, frozenset[str]()),

@@ -59,15 +59,11 @@ class ScreenCapture(QObject):
             return
         answer = portal.call("Screenshot", "", {"interactive": True})
         if answer.type() == QDBusMessage.MessageType.ErrorMessage or not answer.arguments():
-            self.refused.emit(
-                self.tr("The desktop refused the screenshot: {0}").format(answer.errorMessage())
-            )
+            self.refused.emit(self.tr("The desktop refused the screenshot: {0}").format(answer.errorMessage()))
             return
         handle = answer.arguments()[0]
         path = handle.path() if isinstance(handle, QDBusObjectPath) else str(handle)
-        bus.connect(
-            _PORTAL, path, "org.freedesktop.portal.Request", "Response", self, "portalAnswered(QDBusMessage)"
-        )
+        bus.connect(_PORTAL, path, "org.freedesktop.portal.Request", "Response", self, "portalAnswered(QDBusMessage)")
 
     @Slot(QDBusMessage)
     def portalAnswered(self, message: QDBusMessage) -> None:

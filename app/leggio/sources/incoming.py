@@ -50,9 +50,7 @@ def from_qimage(image: QImage) -> Image.Image:
     """A Pillow copy of a picture that came through Qt; transparency is kept."""
     rgba = image.convertToFormat(QImage.Format.Format_RGBA8888)
     data = bytes(rgba.constBits())
-    picture = Image.frombuffer(
-        "RGBA", (rgba.width(), rgba.height()), data, "raw", "RGBA", rgba.bytesPerLine(), 1
-    )
+    picture = Image.frombuffer("RGBA", (rgba.width(), rgba.height()), data, "raw", "RGBA", rgba.bytesPerLine(), 1)
     return picture.copy() if image.hasAlphaChannel() else picture.convert("RGB")
 
 

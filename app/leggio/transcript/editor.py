@@ -26,9 +26,7 @@ class BlockEditor(QPlainTextEdit):
         self.setAccessibleName(self.tr("Correct this block"))
         self.setTabChangesFocus(True)
         self.setStyleSheet("QPlainTextEdit { border: 2px solid palette(highlight); border-radius: 4px; }")
-        self.setToolTip(
-            self.tr("Click elsewhere or press Ctrl+Return to keep the text, Escape to leave it as it was")
-        )
+        self.setToolTip(self.tr("Click elsewhere or press Ctrl+Return to keep the text, Escape to leave it as it was"))
         self.hide()
 
     @property
@@ -46,9 +44,7 @@ class BlockEditor(QPlainTextEdit):
         limit = parent.height() if parent is not None else height
         height = min(height, limit - 8)
         self.setGeometry(
-            QRect(
-                place.left() - 6, min(max(4, place.top() - 8), limit - height - 4), place.width() + 12, height
-            )
+            QRect(place.left() - 6, min(max(4, place.top() - 8), limit - height - 4), place.width() + 12, height)
         )
         self.show()
         self.setFocus(Qt.FocusReason.MouseFocusReason)
@@ -116,9 +112,7 @@ class CorrectBlock(QUndoCommand):
 class ReplacePage(QUndoCommand):
     """A page's blocks were replaced, as by reading one region again."""
 
-    def __init__(
-        self, item: PageItem, page: Page, words: str, changed: Callable[[PageItem, int], None]
-    ) -> None:
+    def __init__(self, item: PageItem, page: Page, words: str, changed: Callable[[PageItem, int], None]) -> None:
         super().__init__(words)
         self._item, self._before, self._after, self._changed = item, item.page, page, changed
 

@@ -240,10 +240,7 @@ class TranscriptPanel(QWidget):
             return None
         below = self.view.writer.doubt_below
         doubts = [
-            (i, n)
-            for i, block in enumerate(self._blocks)
-            for n, w in enumerate(block.words)
-            if w.confidence < below
+            (i, n) for i, block in enumerate(self._blocks) for n, w in enumerate(block.words) if w.confidence < below
         ]
         if not doubts:
             return None

@@ -91,9 +91,7 @@ class BlockWriter:
         """First position of block `index` and the one behind its last character."""
         start = self._written[index].start
         end = (
-            self._written[index + 1].start
-            if index + 1 < len(self._written)
-            else self._document.characterCount()
+            self._written[index + 1].start if index + 1 < len(self._written) else self._document.characterCount()
         ) - 1
         return start, max(start, end)
 
@@ -247,8 +245,7 @@ class BlockWriter:
     def _table(self, cursor: QTextCursor, table: Table, index: int) -> None:
         if not table.width or table.height * table.width > TABLE_PLACES:
             rows = (
-                "\t".join("".join(r.text for line in cell.lines for r in line) for cell in row)
-                for row in table.rows
+                "\t".join("".join(r.text for line in cell.lines for r in line) for cell in row) for row in table.rows
             )
             cursor.insertText(_LINE.join(rows), self._text_format("text"))
             return

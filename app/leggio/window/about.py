@@ -85,8 +85,7 @@ class AboutDialog(QDialog):
 def licence_lines(facts: EngineFacts | None) -> list[str]:
     found, licences = versions(), dict(PARTS)
     lines = [
-        f"{name} {version}" + (f"  —  {licences[name]}" if name in licences else "")
-        for name, version in found.items()
+        f"{name} {version}" + (f"  —  {licences[name]}" if name in licences else "") for name, version in found.items()
     ]
     if facts is not None:
         lines.append(translate("About", "Model: {0} ({1})").format(facts.name, facts.info.model_id[:16]))

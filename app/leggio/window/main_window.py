@@ -231,14 +231,12 @@ class MainWindow(QMainWindow):
 
     # -- ways in -------------------------------------------------------------------------------------------
 
-    def open_inputs(
-        self, inputs: Sequence[Input], *, pages: str | None = None, password: str | None = None
-    ) -> None:
+    def open_inputs(self, inputs: Sequence[Input], *, pages: str | None = None, password: str | None = None) -> None:
         """Add files, folders and pictures to the list; they are read at once if the settings say so."""
+        if self._quitting:
+            return
         self.desk.notice.dismiss()
-        self.opener.open(
-            inputs, pages=pages or self.store.read.pages, password=password or self.store.read.password
-        )
+        self.opener.open(inputs, pages=pages or self.store.read.pages, password=password or self.store.read.password)
 
     def add_items(self, items: list[PageItem]) -> None:
         """Append pages; the first pages of all are shown at once."""
@@ -272,9 +270,7 @@ class MainWindow(QMainWindow):
         chosen = self.pages.selected_items()
         fresh = [i for i in self.model.items if i.state in (PageState.NEW, PageState.CANCELLED)]
         self._follow = True
-        self.session.read(
-            fresh if fresh and len(chosen) < 2 and all(i.state.over for i in chosen) else chosen
-        )
+        self.session.read(fresh if fresh and len(chosen) < 2 and all(i.state.over for i in chosen) else chosen)
 
     def read_region(self, rect: QRectF) -> None:
         item = self.presenter.item
@@ -367,9 +363,7 @@ class MainWindow(QMainWindow):
         chosen = self.pages.selected_items()
         rows = [self.model.row_of(i) for i in chosen]
         if chosen:
-            self.model.move(
-                chosen, max(0, rows[0] - 1) if by < 0 else min(self.model.rowCount(), rows[-1] + 2)
-            )
+            self.model.move(chosen, max(0, rows[0] - 1) if by < 0 else min(self.model.rowCount(), rows[-1] + 2))
 
     def choose_pages(self) -> None:
         """Keep only some pages of the current document."""
@@ -477,9 +471,7 @@ class MainWindow(QMainWindow):
 
     def _show_layers(self, _on: bool = False) -> None:
         shown = {name: self.actions_[name].isChecked() for name in LAYERS}
-        self.desk.canvas.show_layers(
-            blocks=shown["show_blocks"], views=shown["show_views"], marks=shown["show_marks"]
-        )
+        self.desk.canvas.show_layers(blocks=shown["show_blocks"], views=shown["show_views"], marks=shown["show_marks"])
         for name, on in shown.items():
             self.store.set_place(name, on)
 
@@ -553,4 +545,5 @@ class MainWindow(QMainWindow):
         self.pictures.close()
         self.presenter.second_look.close()
         self.panel.formulas.close()
+        self.keeper.write_now()
         self.keeper.history.close()

@@ -140,9 +140,7 @@ class Presenter(QObject):
         assert item is not None
         sentence = explain(item)
         if sentence:
-            kind = {PageState.FAILED: "bad", PageState.CUT: "warn", PageState.LOOPED: "warn"}.get(
-                item.state, "info"
-            )
+            kind = {PageState.FAILED: "bad", PageState.CUT: "warn", PageState.LOOPED: "warn"}.get(item.state, "info")
             self.panel.notice.tell(sentence, kind, self.ways_out(item), refusal_rows(item.failure))
         else:
             self.panel.notice.dismiss()

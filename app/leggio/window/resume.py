@@ -35,9 +35,7 @@ class Resume(QObject):
         job = self._offered[0]
         done = self._keeper.jobs.count_done(job)
         if len(self._offered) == 1:
-            words = self.tr("Reading of {0} stopped after page {1} of {2}.").format(
-                job.name, done, len(job.pages)
-            )
+            words = self.tr("Reading of {0} stopped after page {1} of {2}.").format(job.name, done, len(job.pages))
         else:
             words = self.tr("Reading of {0} documents did not come to its end.").format(len(self._offered))
         self._window.desk.notice.tell(
@@ -104,9 +102,7 @@ class Resume(QObject):
         items = [PageItem(document, p.index, page=p, state=state_of(p)) for p in pages]
         if not past.path.exists():
             self._window.desk.notice.tell(
-                self.tr("{0} is no longer at its place; the text is shown without its pages.").format(
-                    past.name
-                ),
+                self.tr("{0} is no longer at its place; the text is shown without its pages.").format(past.name),
                 "warn",
             )
         self._window.add_items(items)

@@ -102,7 +102,5 @@ class Sheets(QObject):
             )
         else:
             self._window.desk.notice.tell(
-                self.tr("Saved {0}. It holds versions and settings, nothing of your documents.").format(
-                    Path(name).name
-                )
+                self.tr("Saved {0}. It holds versions and settings, nothing of your documents.").format(Path(name).name)
             )
