@@ -1,0 +1,123 @@
+"""`python -m bench.gate CHECKPOINT_FOLDER --pages N --out DIR`: measure, pick, write gate.json and policy.toml."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from uocr import native
+from uocr.convert.checkpoint import Checkpoint
+from uocr.convert.dialects import read_config
+from uocr.convert.front_end import usable_vocab
+from uocr.convert.tensors import stored_tensors
+
+from bench.gate.choices import MODULES, QUANTISED, REFERENCE, Choice, assignment, module_choices, profile_choices
+from bench.gate.evaluate import Evaluation, Journal
+from bench.gate.figures import Figures, figures
+from bench.gate.pick import BOUNDS, Rung, climb, keeps, ladder
+from bench.held_out import in_turn
+from bench.quality.__main__ import write
+from bench.quality.pack import ensure_pack
+from bench.quality.pages import PageCache, content_hash, default_cache
+
+
+def module_sizes(checkpoint: Path) -> dict[str, int]:
+    """Weights (numbers, not bytes) of every module."""
+    with Checkpoint(checkpoint) as opened:
+        config = read_config(opened.config, usable_vocab(opened.tokenizer_json)).config
+    sizes = dict.fromkeys(MODULES, 0)
+    for spec in stored_tensors(config):
+        module = next((m for m, globs in MODULES.items() if any(fnmatchcase(spec.name, g) for g in globs)), None)
+        if module is not None:
+            sizes[module] += math.prod(spec.shape)
+    return sizes
+
+
+class Gate:
+    """Measures choices and remembers their figures."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        cache = PageCache(args.cache, ensure_pack(args.pack, args.cache))
+        self.pages = list(in_turn(cache, args.pages))
+        weights = content_hash(sorted(args.checkpoint.glob("*.safetensors")))
+        self.facts = {"checkpoint": weights, "pages_key": cache.key, "along": args.along, "engine": native.version()}
+        args.out.mkdir(parents=True, exist_ok=True)
+        journal = Journal(args.out / "gate-results.jsonl", self.facts)
+        self.evaluation = Evaluation(args.checkpoint, args.work or args.cache / f"gate-{weights[:16]}", journal,
+                                     args.threads, args.along, args.one_at_a_time)
+        self.found: dict[str, Figures] = {}
+
+    def measure(self, choices: Sequence[Choice]) -> list[Figures]:
+        results = self.evaluation.run(choices, self.pages)
+        reference = results[REFERENCE.name]
+        for choice in (REFERENCE, *choices):
+            self.found[choice.name] = figures(choice.name, self.evaluation.bytes.get(choice.name, 0),
+                                              results[choice.name], reference)
+        return [self.found[choice.name] for choice in choices]
+
+    def pick(self, profile: str, sizes: dict[str, int]) -> dict[str, Any]:
+        """The cheapest choice that keeps the profile's bounds in EXACT precision, and how it fares in FAST."""
+        losses = {(m, d): self.found[f"{m} {d}"].nll_change[0] for m in MODULES for d in QUANTISED}
+        bounds = BOUNDS[profile]
+
+        def measured(rung: Rung) -> Figures:
+            name = f"{profile} pick: " + ", ".join(f"{m} {d}" for m, d in rung.types.items() if d != profile)
+            return self.measure([assignment(name.rstrip(": "), rung.types)])[0]
+
+        rung, exact, kept = climb(ladder(profile, losses, sizes), bounds, measured)
+        fast, = self.measure([assignment(exact.choice + " (FAST)", rung.types, "fast")])
+        return {"types": dict(rung.types), "expected_nll_change": round(rung.expected, 3), "exact": exact.choice,
+                "fast": fast.choice, "bounds": vars(bounds), "kept": kept and keeps(fast, bounds),
+                "size_kept": not bounds.bytes or exact.bytes <= bounds.bytes}
+
+
+def policy_rules(picks: dict[str, dict[str, Any]]) -> str:
+    """The picked types as rules of engine/uocr/convert/policy.toml."""
+    lines = []
+    for module, globs in MODULES.items():
+        # A list of plain names is spelled alike in JSON and in TOML.
+        lines += ["[[rule]]", f'why = "The quantisation gate\'s choice for: {module}."',
+                  f"match = {json.dumps(globs)}", 'f32 = "f32"', 'f16 = "f16"',
+                  *(f'{profile} = "{picks[profile]["types"][module]}"' for profile in QUANTISED), ""]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.gate", description=__doc__)
+    parser.add_argument("checkpoint", type=Path, help="folder with config.json and .safetensors files")
+    parser.add_argument("--pages", type=int, default=300)
+    parser.add_argument("--along", choices=("truth", "reading"), default="truth",
+                        help="text that is forced: the pages' own, or what the reference reads")
+    parser.add_argument("--one-at-a-time", action="store_true",
+                        help="hold one choice on disk beside the reference (for the full checkpoint); slower")
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--pack", type=Path, help="fonts and texts; default: collected into the cache at first use")
+    parser.add_argument("--cache", type=Path, default=default_cache())
+    parser.add_argument("--work", type=Path, help="folder for converted files; default: in the cache")
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args()
+    gate = Gate(args)
+    gate.measure([*profile_choices(), *(Choice(f"{p} (FAST)", p, precision="fast") for p in QUANTISED),
+                  *module_choices()])
+    sizes = module_sizes(args.checkpoint)
+    picks = {profile: gate.pick(profile, sizes) for profile in QUANTISED}
+    report = gate.facts | {"pages": len(gate.pages), "module_weights": sizes, "picks": picks,
+                           "choices": [found.stored() for found in gate.found.values()]}
+    write(args.out / "gate.json", report)
+    partial = args.out / "policy.toml.partial"
+    partial.write_text(policy_rules(picks), encoding="utf-8")
+    os.replace(partial, args.out / "policy.toml")
+    for profile, picked in picks.items():
+        print(f"{profile}: {picked['types']} {'keeps' if picked['kept'] else 'BREAKS'} the bounds of loss"
+              + ("" if picked["size_kept"] else ", and is too large"))
+    return int(not all(p["kept"] and p["size_kept"] for p in picks.values()))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

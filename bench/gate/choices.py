@@ -1,0 +1,74 @@
+"""What is scored: modules of the network, and choices of types for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from uocr.convert import convert_checkpoint
+
+MODULES: Mapping[str, tuple[str, ...]] = {
+    "experts": ("layers.*.mlp.experts.*_proj.weight",),
+    "shared": ("layers.*.mlp.shared_experts.*_proj.weight",),
+    "dense": ("layers.*.mlp.gate_proj.weight", "layers.*.mlp.up_proj.weight", "layers.*.mlp.down_proj.weight"),
+    "embedding": ("embed_tokens.weight",),
+    "head": ("lm_head.weight",),
+    "attention": ("layers.*.self_attn.*_proj.weight",),
+    "SAM": ("sam_model.blocks.*.attn.qkv.weight", "sam_model.blocks.*.attn.proj.weight",
+            "sam_model.blocks.*.mlp.*.weight"),
+    "CLIP": ("vision_model.transformer.layers.*.self_attn.*.weight", "vision_model.transformer.layers.*.mlp.*.weight"),
+    "projector": ("projector.layers.weight",),
+}
+"""Globs over stored names of the matrices of each module, the first match winning (experts before dense). Everything
+else (norms, biases, router, positions, convolutions) stays as the type policy has it."""
+
+VISION = ("SAM", "CLIP", "projector")
+"""Modules that change what the decoder sees; with the others alone changed, visual rows of the reference serve."""
+
+QUANTISED = ("q8", "q4")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A conversion: the profile everything starts from, and types of modules that differ from it."""
+
+    name: str
+    profile: str
+    modules: Mapping[str, str] = field(default_factory=dict)
+    precision: str = "exact"
+
+    @property
+    def sees_as_reference(self) -> bool:
+        """Whether the visual rows are those of the float32 reference, bit by bit."""
+        return self.profile == "f32" and self.precision == "exact" and not set(self.modules) & set(VISION)
+
+    def types(self) -> dict[str, str]:
+        """Globs to types, for the converter."""
+        return {glob: self.modules[name] for name, globs in MODULES.items() if name in self.modules for glob in globs}
+
+    def convert(self, checkpoint: Path, folder: Path) -> Path:
+        """The model file, made unless it is there."""
+        types = self.types()
+        stem = "-".join([self.profile, *(f"{name}.{dtype}" for name, dtype in self.modules.items())])
+        path = folder / f"{stem}.uocr"
+        if not path.exists():
+            convert_checkpoint(checkpoint, path, self.profile, types=types)
+        return path
+
+
+REFERENCE = Choice("f32", "f32")
+
+
+def profile_choices() -> list[Choice]:
+    return [Choice("f16", "f16"), Choice("q8", "q8"), Choice("q4", "q4")]
+
+
+def module_choices() -> list[Choice]:
+    """Each module alone in q8 and in q4, everything else in float32."""
+    return [Choice(f"{module} {dtype}", "f32", {module: dtype}) for dtype in QUANTISED for module in MODULES]
+
+
+def assignment(name: str, modules: Mapping[str, str], precision: str = "exact") -> Choice:
+    """A type for every module; what belongs to no module as in q8."""
+    return Choice(name, "q8", dict(modules), precision)

@@ -1,0 +1,80 @@
+"""From results by page to the figures of a choice, each paired with the reference page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from uocr.score import bootstrap_difference
+
+from bench.gate.scoring import PageResult
+
+SEED = 1
+ByPage = Mapping[int, PageResult]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One choice. `nll_change` is in percent of the reference's mean, `error_change` in percentage points; both as
+    (value, low, high) of a paired 95 % bootstrap over pages. Shares in percent, KL in nats a token."""
+
+    choice: str
+    bytes: int
+    pages: int
+    tokens: int
+    nll: float
+    nll_change: tuple[float, float, float]
+    kl: float
+    agreement: float
+    digit_nll_change: float
+    digit_agreement: float
+    box_nll_change: float
+    box_agreement: float
+    error_rate: float
+    error_change: tuple[float, float, float]
+    same_text: float
+    boxes_equal: float
+    not_ended: int
+
+    def stored(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def _total(results: ByPage, value: Callable[[PageResult], float]) -> float:
+    return sum(value(result) for result in results.values())
+
+
+def _share(part: float, whole: float, digits: int = 3) -> float:
+    return round(100 * part / whole, digits) if whole else 100.0
+
+
+def _change(mine: float, theirs: float) -> float:
+    return round(100 * (mine / theirs - 1), 3) if theirs else 0.0
+
+
+def figures(choice: str, size: int, results: ByPage, reference: ByPage) -> Figures:
+    """Figures of `results` against `reference` over the same pages."""
+    pages = sorted(results)
+    places = [results[n].places for n in pages]
+    nll, base = _total(results, lambda r: r.nll), _total(reference, lambda r: r.nll)
+    paired = bootstrap_difference([results[n].nll for n in pages], [reference[n].nll for n in pages], SEED,
+                                  lengths=places)
+    mean = base / sum(places)
+    errors = bootstrap_difference([results[n].free_errors for n in pages], [reference[n].free_errors for n in pages],
+                                  SEED, lengths=[results[n].free_length for n in pages])
+    return Figures(
+        choice, size, len(pages), sum(places), round(nll / sum(places), 6),
+        tuple(round(100 * v / mean, 3) for v in (paired.difference, paired.low, paired.high)),  # type: ignore[arg-type]
+        round(_total(results, lambda r: r.kl) / sum(places), 7),
+        _share(_total(results, lambda r: r.agree), sum(places)),
+        _change(_total(results, lambda r: r.digit_nll), _total(reference, lambda r: r.digit_nll)),
+        _share(_total(results, lambda r: r.digit_agree), _total(results, lambda r: r.digit_places)),
+        _change(_total(results, lambda r: r.box_nll), _total(reference, lambda r: r.box_nll)),
+        _share(_total(results, lambda r: r.box_agree), _total(results, lambda r: r.box_places)),
+        _share(_total(results, lambda r: r.free_errors), _total(results, lambda r: r.free_length)),
+        tuple(round(100 * v, 3) for v in (errors.difference, errors.low, errors.high)),  # type: ignore[arg-type]
+        _share(_total(results, lambda r: r.free_same), len(pages), 1),
+        _share(_total(results, lambda r: r.box_equal), _total(results, lambda r: r.box_pairs), 2),
+        sum(r.finish != "eos" for r in results.values()),
+    )

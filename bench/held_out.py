@@ -1,0 +1,194 @@
+"""The engine against the PyTorch weights on held-out pages: `python -m bench.held_out CHECKPOINT --out DIR`.
+
+Reads the same generated pages (four densities in turn) with a model file in FAST precision and with the checkpoint's
+weights in float32 in PyTorch (extra `parity`), and compares character errors, paired by page, and boxes. Readings are
+kept page by page in the folder, so that an interrupted run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from uocr import UnlimitedOCR, models
+from uocr.document import Block, Box
+from uocr.markup import MarkupParser
+from uocr.score import bootstrap_difference, box_iou, character_errors, same_box
+from uocr.views import make_views
+
+from bench.quality import generated
+from bench.quality.__main__ import model_facts, write
+from bench.quality.pack import ensure_pack
+from bench.quality.pages import Page, PageCache, content_hash, default_cache
+
+MOST = 1800
+"""Tokens after which a page is cut short, on both sides."""
+BATCH = 8
+"""Pages that PyTorch decodes together."""
+BOUND = 0.2
+"""Percentage points that the upper end of the interval may reach."""
+EQUAL_BOXES = 95.0
+"""Percent of blocks whose coordinates must agree within 2 of 999."""
+
+
+@dataclass
+class Pair:
+    """One page read twice."""
+
+    set: str
+    number: int
+    truth: str
+    engine: str
+    torch: str
+    blocks: int
+    """Blocks that PyTorch found; `equal` of them have a block of the engine within 2 of 999 at each side."""
+    equal: int
+    same_text: bool
+
+
+class TorchReader:
+    """The checkpoint's weights in float32."""
+
+    def __init__(self, checkpoint: Path, threads: int) -> None:
+        import torch
+
+        from bench.golden import load
+        from training.targets import Vocabulary
+
+        if threads:
+            torch.set_num_threads(threads)
+        self.torch, self.net = torch, load(checkpoint)
+        self.vocabulary = Vocabulary(checkpoint / "tokenizer.json")
+
+    def read(self, pages: Sequence[Page]) -> list[list[Block]]:
+        """Blocks of every page in its base view; pixels as x / 127.5 - 1 in float32. Decoded together."""
+        with self.torch.inference_mode():
+            rows = self.torch.cat([self._look(page.picture) for page in pages])
+            ids = self.net.generate(rows, self.vocabulary.prompt, MOST)
+        return [blocks_of(self.vocabulary.decode(row)) for row in ids]
+
+    def _look(self, path: Path) -> Any:
+        with Image.open(path) as picture:
+            pixels = make_views(picture.convert("RGB"), "base").views[0]
+        view = self.torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1)))[None].float() / 127.5 - 1
+        return self.net.arrange(self.net.encode(view).tokens, None)
+
+
+def blocks_of(markup: str) -> list[Block]:
+    """The blocks of an output, as the engine's own parser takes it apart."""
+    parser = MarkupParser(1024, 1024, expected_pages=1)
+    parser.push(markup, [])
+    parser.finish()
+    return parser.pages[0].blocks
+
+
+def text_of(blocks: Sequence[Block]) -> str:
+    return "\n".join(block.text.strip() for block in blocks if block.text.strip())
+
+
+def equal_boxes(mine: Sequence[Block], theirs: Sequence[Block]) -> int:
+    """How many of their blocks have their nearest block of ours within 2 of 999 at each side."""
+    ours: list[Box] = [box for block in mine for box in block.boxes]
+    count = 0
+    for block in theirs:
+        for box in block.boxes[:1]:
+            nearest = max(ours, key=lambda other: box_iou(box, other), default=None)  # noqa: B023
+            count += nearest is not None and same_box(box, nearest)
+    return count
+
+
+def compare(page: Page, mine: Sequence[Block], theirs: Sequence[Block]) -> Pair:
+    engine, torch = text_of(mine), text_of(theirs)
+    return Pair(page.set, page.number, page.text, engine, torch, sum(bool(b.boxes) for b in theirs),
+                equal_boxes(mine, theirs), engine == torch)
+
+
+def in_turn(cache: PageCache, count: int) -> Iterator[Page]:
+    """`count` pages, the four densities in turn."""
+    sets = list(generated.sets())[:4]
+    shares = [count // 4 + (n < count % 4) for n in range(4)]
+    streams = [cache.pages(s, share) for s, share in zip(sets, shares, strict=True)]
+    for n in range(count):
+        yield next(streams[n % 4])
+
+
+def figures(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Error rates of both sides, their paired difference in percentage points, boxes."""
+    mine = [character_errors(p.engine, p.truth) for p in pairs]
+    theirs = [character_errors(p.torch, p.truth) for p in pairs]
+    difference = bootstrap_difference([e.count for e in mine], [e.count for e in theirs], 1,
+                                      lengths=[e.length for e in mine])
+    blocks = sum(p.blocks for p in pairs)
+    by_set: dict[str, list[float]] = {}
+    for name in dict.fromkeys(p.set for p in pairs):
+        chosen = [n for n, p in enumerate(pairs) if p.set == name]
+        length = sum(mine[n].length for n in chosen)
+        by_set[name] = [round(100 * sum(e[n].count for n in chosen) / length, 3) for e in (mine, theirs)]
+    return {
+        "pages": len(pairs), "characters": sum(e.length for e in mine),
+        "engine_rate": round(100 * sum(e.count for e in mine) / sum(e.length for e in mine), 3),
+        "torch_rate": round(100 * sum(e.count for e in theirs) / sum(e.length for e in theirs), 3),
+        "difference": [round(100 * v, 3) for v in (difference.difference, difference.low, difference.high)],
+        "by_set": by_set, "blocks": blocks, "equal_boxes": round(100 * sum(p.equal for p in pairs) / max(blocks, 1), 2),
+        "pages_with_equal_text": sum(p.same_text for p in pairs), "bound": BOUND, "boxes_bound": EQUAL_BOXES,
+    }
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    path = models.resolve(args.model)
+    cache = PageCache(args.cache, ensure_pack(args.pack, args.cache))
+    facts = {"model": model_facts(path, "fast"), "checkpoint": content_hash(sorted(args.checkpoint.glob("*.safetensors"))),
+             "pages_key": cache.key}
+    args.out.mkdir(parents=True, exist_ok=True)
+    kept = args.out / "held-out-readings.jsonl"
+    pairs = resumed(kept, facts)
+    torch_reader = TorchReader(args.checkpoint, args.threads)
+    begin = time.monotonic()
+    with UnlimitedOCR(path, threads=args.threads) as ocr, kept.open("a", encoding="utf-8") as file:
+        pages = list(in_turn(cache, args.pages))[len(pairs):]
+        for part in (pages[n:n + BATCH] for n in range(0, len(pages), BATCH)):
+            for page, theirs in zip(part, torch_reader.read(part), strict=True):
+                mine = ocr.read(page.picture, preset="base", max_new_tokens=MOST).pages[0].blocks
+                pairs.append(compare(page, mine, theirs))
+                file.write(json.dumps(asdict(pairs[-1]), ensure_ascii=False) + "\n")
+            file.flush()
+            now = figures(pairs)
+            print(f"{time.monotonic() - begin:7.1f} s  {now['pages']} pages: {now['engine_rate']} and "
+                  f"{now['torch_rate']} %, boxes {now['equal_boxes']} %", flush=True)
+    report = facts | figures(pairs[:args.pages])
+    write(args.out / "held-out.json", report)
+    return report
+
+
+def resumed(kept: Path, facts: dict[str, Any]) -> list[Pair]:
+    """Pairs of an earlier run with the same model, checkpoint and pages; anything else is begun anew."""
+    lines = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
+    if lines and json.loads(lines[0]) == facts:
+        return [Pair(**json.loads(line)) for line in lines[1:]]
+    kept.write_text(json.dumps(facts) + "\n", encoding="utf-8")
+    return []
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("checkpoint", type=Path, help="folder of the weights the model file was converted from")
+    parser.add_argument("--model", help="model file; default: the built-in model")
+    parser.add_argument("--pages", type=int, default=100)
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--pack", type=Path, help="fonts and texts; default: collected into the cache at first use")
+    parser.add_argument("--cache", type=Path, default=default_cache())
+    parser.add_argument("--out", type=Path, required=True)
+    report = run(parser.parse_args())
+    print(json.dumps({k: v for k, v in report.items() if k != "model"}))
+    return int(report["difference"][2] > BOUND or report["equal_boxes"] < EQUAL_BOXES)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,134 @@
+"""`python -m bench.quality MODEL.uocr --out DIR`: read the sets, write quality.json, quality.png and readings.json."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from uocr import models, native
+from uocr.modelfile import ModelFile
+
+from bench.quality import confidence, documents, generated, plots, readers, table_pages
+from bench.quality.pack import ensure_pack
+from bench.quality.pages import Page, PageCache, PageSet, default_cache
+from bench.quality.scores import PageScore, Reading, score, summary
+
+AIM = 0.9
+"""Share of the wrong words that the threshold must catch on calibration pages, so that 0.8 holds on others."""
+
+
+def all_sets() -> dict[str, PageSet]:
+    return {s.name: s for s in (*generated.sets(), *table_pages.sets(), *documents.sets())}
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.quality", description=__doc__)
+    parser.add_argument("model", nargs="?", help="model file or name; default: the built-in model")
+    parser.add_argument("--set", action="append", dest="sets", metavar="NAME", help="only this set (may be repeated)")
+    parser.add_argument("--list", action="store_true", help="name the sets and stop")
+    parser.add_argument("--pages", type=int, help="pages of every set; default: each set's own number")
+    parser.add_argument("--peers", default="", help=f"readers to compare with, of {', '.join(readers.PEERS)}")
+    parser.add_argument("--no-confidence", action="store_true", help="leave the doubtful-word threshold out")
+    parser.add_argument("--precision", choices=("fast", "exact"), default="fast")
+    parser.add_argument("--threads", type=int, default=0, help="of every reader; 0: as many as processors")
+    parser.add_argument("--pack", type=Path, help="fonts and texts; default: collected into the cache at first use")
+    parser.add_argument("--cache", type=Path, default=default_cache(), help="where pages are kept")
+    parser.add_argument("--out", type=Path, help="folder for the report")
+    return parser.parse_args(arguments)
+
+
+def read_set(cache: PageCache, page_set: PageSet, count: int, used: Sequence[readers.Reader],
+             ) -> list[tuple[Page, Reading]]:
+    """Every page by every reader in turn: A B C, A B C."""
+    done = []
+    for page in cache.pages(page_set, count):
+        done += [(page, reader.read(page)) for reader in used]
+    return done
+
+
+def judged(pairs: Sequence[tuple[Page, Reading]]) -> confidence.Judged:
+    return sum((confidence.judge(reading.words, page.text) for page, reading in pairs), confidence.NONE)
+
+
+def model_facts(path: Path, precision: str) -> dict[str, Any]:
+    with ModelFile.open(path) as file:
+        return {"name": file.front_end.get("name", path.stem), "quantisation": file.profile, "precision": precision,
+                "bytes": path.stat().st_size, "model_id": file.model_id.hex()}
+
+
+def write(path: Path, value: Any) -> None:
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    os.replace(partial, path)
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Read everything that `args` asks for; the report as it is stored."""
+    sets = all_sets()
+    unknown = sorted(set(args.sets or ()) - set(sets))
+    if unknown:
+        raise SystemExit(f"There is no set {unknown[0]!r}; --list names them.")
+    path = models.resolve(args.model)
+    ours = readers.model(path, args.precision, args.threads, name="uocr")
+    used = [ours, *(readers.peer(name, args.threads) for name in args.peers.split(",") if name)]
+    cache = PageCache(args.cache, ensure_pack(args.pack, args.cache))
+    report: dict[str, Any] = {
+        "model": model_facts(path, args.precision), "engine": native.version(), "machine": platform.machine(),
+        "processors": os.cpu_count(), "load_at_start": os.getloadavg()[0], "pages_key": cache.key, "sets": {}}
+    scores: list[dict[str, Any]] = []
+    for name in args.sets or sets:
+        page_set = sets[name]
+        begin = time.monotonic()
+        pairs = read_set(cache, page_set, args.pages or page_set.pages, used)
+        by_reader: dict[str, list[PageScore]] = {}
+        for page, reading in pairs:
+            by_reader.setdefault(reading.reader, []).append(score(page, reading))
+            scores.append(asdict(reading))
+        report["sets"][name] = {"about": page_set.about, "preset": page_set.preset,
+                                "readers": {reader: summary(found) for reader, found in by_reader.items()}}
+        shown = {r: f.get("character_error_rate", f.get("pages_with_inventions")) for r, f in
+                 report["sets"][name]["readers"].items()}
+        print(f"{time.monotonic() - begin:7.1f} s  {name}: {shown}", flush=True)
+    if not args.no_confidence:
+        known, fresh = (read_set(cache, s, min(args.pages or s.pages, s.pages), [ours])
+                        for s in (generated.calibration(), generated.held_out_words()))
+        report["confidence"] = confidence.report(judged(known), judged(fresh), AIM)
+        print("doubtful words:", json.dumps(report["confidence"]["held_out"]), flush=True)
+    for reader in used:
+        reader.close()
+    args.out.mkdir(parents=True, exist_ok=True)
+    write(args.out / "quality.json", report)
+    write(args.out / "readings.json", scores)
+    if plots.available():
+        plots.draw(report, args.out / "quality.png")
+    else:
+        print("no plots: matplotlib is not installed (pip install 'leggio[bench]')")
+    return report
+
+
+def main() -> int:
+    args = parse()
+    if args.list:
+        for page_set in all_sets().values():
+            print(f"{page_set.name:22} {page_set.pages:3} pages, {page_set.preset:6} {page_set.about}")
+        return 0
+    if args.out is None:
+        raise SystemExit("Say with --out DIR where the report goes.")
+    try:
+        run(args)
+    except readers.MissingReader as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

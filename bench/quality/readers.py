@@ -1,0 +1,163 @@
+"""The readers that can be compared, each in a process of its own: the engine, tesseract 5, rapidocr.
+
+Pages are handed to all readers in turn, so that whatever else the machine does falls on all of them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from uocr.document import BOX_SCALE, Box
+
+from bench.quality.pages import Page
+from bench.quality.scores import Reading
+
+TESSERACT_LANGUAGES = "eng+ita+deu+fra+spa+por"
+PEERS = ("tesseract", "rapidocr")
+_state: dict[str, Any] = {}
+"""What a reader's process keeps between pages."""
+
+
+class MissingReader(RuntimeError):
+    """A peer is not installed; the text says how to install it."""
+
+
+@dataclass
+class Reader:
+    """A reader in its own process. `read` blocks until the page is read."""
+
+    name: str
+    work: Callable[[Page], Reading]
+    setup: Callable[..., None]
+    arguments: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=self.setup,
+                                        initargs=self.arguments)
+
+    def read(self, page: Page) -> Reading:
+        reading = self.pool.submit(self.work, page).result()
+        reading.reader = self.name
+        return reading
+
+    def close(self) -> None:
+        self.pool.shutdown()
+
+
+def model(path: Path, precision: str = "fast", threads: int = 0, name: str | None = None) -> Reader:
+    """The engine with a model file."""
+    return Reader(name or path.stem, _read_with_model, _open_model, (path, precision, threads))
+
+
+def peer(name: str, threads: int = 0) -> Reader:
+    """Another program, with `threads` threads (0: as many as processors). Raises MissingReader when it is not installed."""
+    if name == "tesseract":
+        if shutil.which("tesseract") is None:
+            raise MissingReader("tesseract is not installed; apt-get install tesseract-ocr and the language packages "
+                                + " ".join(f"tesseract-ocr-{code}" for code in TESSERACT_LANGUAGES.split("+")) + ".")
+        return Reader(name, _read_with_tesseract, _set_threads, (threads,))
+    if name == "rapidocr":
+        try:
+            __import__("rapidocr"), __import__("onnxruntime")
+        except ImportError as error:
+            raise MissingReader(f"rapidocr cannot be used ({error}); pip install 'leggio[bench]'.") from error
+        return Reader(name, _read_with_rapidocr, _open_rapidocr, (threads,))
+    raise MissingReader(f"The peer {name!r} is unknown; there are {', '.join(PEERS)}.")
+
+
+def processors() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def peak_bytes(who: int = resource.RUSAGE_SELF) -> int:
+    """Most resident memory so far. Linux counts KiB, macOS bytes."""
+    return resource.getrusage(who).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _set_threads(threads: int) -> None:
+    _state["threads"] = threads or processors()
+
+
+def _open_model(path: Path, precision: str, threads: int) -> None:
+    from uocr import UnlimitedOCR
+
+    _state["ocr"] = UnlimitedOCR(path, precision=precision, threads=threads)
+
+
+def _read_with_model(page: Page) -> Reading:
+    begin, cpu = time.perf_counter(), time.process_time()
+    found = _state["ocr"].read(page.picture, preset=page.preset).pages[0]
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    return Reading(
+        "", page.set, page.number, found.text, boxes=[box for block in found.blocks for box in block.boxes],
+        words=[(word.text, word.confidence) for block in found.blocks for word in block.words],
+        finish=str(found.finish_reason), seconds=seconds, cpu_seconds=cpu, peak_bytes=peak_bytes(),
+        tokens=found.timings.generated_tokens, error=found.error or "")
+
+
+def _read_with_tesseract(page: Page) -> Reading:
+    """Page segmentation 3 (automatic), all the set's languages; boxes are its paragraphs."""
+    environment = os.environ | {"OMP_THREAD_LIMIT": str(_state["threads"])}
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        process = subprocess.Popen(
+            ["tesseract", str(page.picture), str(Path(folder) / "out"), "-l", TESSERACT_LANGUAGES, "--psm", "3", "txt", "tsv"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - begin
+        text = (Path(folder) / "out.txt").read_text("utf-8") if process.returncode == 0 else ""
+        boxes = _paragraphs((Path(folder) / "out.tsv").read_text("utf-8"), page) if process.returncode == 0 else None
+    return Reading("", page.set, page.number, text, boxes=boxes, finish="error" if process.returncode else "eos",
+                   seconds=seconds, cpu_seconds=usage.ru_utime + usage.ru_stime, peak_bytes=usage.ru_maxrss * 1024,
+                   error=f"exit code {process.returncode}" if process.returncode else "")
+
+
+def _paragraphs(table: str, page: Page) -> list[Box]:
+    with Image.open(page.picture) as picture:
+        width, height = picture.size
+    boxes = []
+    for line in table.splitlines()[1:]:
+        fields = line.split("\t")
+        if fields[0] == "3":
+            left, top, wide, high = (int(value) for value in fields[6:10])
+            boxes.append(_units((left, top, left + wide, top + high), width, height))
+    return boxes
+
+
+def _units(box: tuple[float, float, float, float], width: int, height: int) -> Box:
+    return Box(*(round(value / side * BOX_SCALE) for value, side in zip(box, (width, height) * 2, strict=True)))
+
+
+def _open_rapidocr(threads: int) -> None:
+    from rapidocr import RapidOCR
+
+    threads = threads or processors()
+    _state["rapidocr"] = RapidOCR(params={"EngineConfig.onnxruntime.intra_op_num_threads": threads,
+                                          "Global.log_level": "error"})
+
+
+def _read_with_rapidocr(page: Page) -> Reading:
+    """Its detected lines put in order: rows of lines of like height, from left to right."""
+    begin, cpu = time.perf_counter(), time.process_time()
+    result = _state["rapidocr"](str(page.picture))
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    lines = [] if result.txts is None else sorted(
+        zip(result.boxes, result.txts, strict=True),
+        key=lambda line: (round(float(line[0][:, 1].mean()) / 18), float(line[0][:, 0].min())))
+    return Reading("", page.set, page.number, "\n".join(text for _, text in lines), seconds=seconds, cpu_seconds=cpu,
+                   peak_bytes=peak_bytes())
