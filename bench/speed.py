@@ -31,11 +31,15 @@ def cell(runs: list[dict[str, float]], name: str, digits: int) -> str:
 
 
 def rows(label: str, path: Path) -> None:
-    for threads in sorted({1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1}):
+    for threads in sorted(
+        {1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1}
+    ):
         runs = measure(path, threads)
-        print(f"| {label} | {threads} | {cell(runs, 'open_s', 3)} | {cell(runs, 'decode_tokens_per_s', 1)} | "
-              f"{cell(runs, 'prefill_tokens_per_s', 0)} | {cell(runs, 'view_1024_s', 2)} | {cell(runs, 'view_640_s', 2)} |",
-              flush=True)
+        print(
+            f"| {label} | {threads} | {cell(runs, 'open_s', 3)} | {cell(runs, 'decode_tokens_per_s', 1)} | "
+            f"{cell(runs, 'prefill_tokens_per_s', 0)} | {cell(runs, 'view_1024_s', 2)} | {cell(runs, 'view_640_s', 2)} |",
+            flush=True,
+        )
 
 
 def processor() -> str:
@@ -49,13 +53,19 @@ def processor() -> str:
 def main() -> int:
     load = os.getloadavg()[0]
     print("# Speed\n")
-    print("Made by `python -m bench.speed > docs/performance.md`: median of "
-          f"{RUNS} runs in fresh processes, lowest and highest in brackets.\n")
-    print(f"{processor()}, {os.cpu_count()} processors, {platform.platform(terse=True)}, Python "
-          f"{platform.python_version()}, libuocr {native.version()}; load at the start {load:.2f}. FAST precision, a prompt of "
-          "277 tokens, 64 tokens decoded.\nThe full shapes carry random weights: speed does not depend on their values.\n")
-    print("| model | threads | open, s | decode, tokens/s | prefill, tokens/s | view 1024, s | view 640, s |\n"
-          "|---|---|---|---|---|---|---|")
+    print(
+        "Made by `python -m bench.speed > docs/performance.md`: median of "
+        f"{RUNS} runs in fresh processes, lowest and highest in brackets.\n"
+    )
+    print(
+        f"{processor()}, {os.cpu_count()} processors, {platform.platform(terse=True)}, Python "
+        f"{platform.python_version()}, libuocr {native.version()}; load at the start {load:.2f}. FAST precision, a prompt of "
+        "277 tokens, 64 tokens decoded.\nThe full shapes carry random weights: speed does not depend on their values.\n"
+    )
+    print(
+        "| model | threads | open, s | decode, tokens/s | prefill, tokens/s | view 1024, s | view 640, s |\n"
+        "|---|---|---|---|---|---|---|"
+    )
     for profile in ("q4", "q8"):
         with bench.random_full_model(profile) as path:
             rows(f"full shapes, {profile}", path)

@@ -20,48 +20,92 @@ SERIF, SERIF_BOLD, SANS, SANS_BOLD = "tiro", "tibo", "helv", "hebo"
 
 LETTER: list[Block] = [
     (SERIF_BOLD, 17, "Notes from the ferry office"),
-    (SERIF, 11.5, "The morning boat left at 07:40 with 63 passengers, two bicycles and a crate of lemons for the hotel on the "
-                  "far shore. The wind turned north before noon and the second crossing took nine minutes longer."),
-    (SERIF, 11.5, "Please tell the mason that the third step of the landing is loose again. It was repaired in March, but "
-                  "the winter water has lifted it by a finger."),
+    (
+        SERIF,
+        11.5,
+        "The morning boat left at 07:40 with 63 passengers, two bicycles and a crate of lemons for the hotel on the "
+        "far shore. The wind turned north before noon and the second crossing took nine minutes longer.",
+    ),
+    (
+        SERIF,
+        11.5,
+        "Please tell the mason that the third step of the landing is loose again. It was repaired in March, but "
+        "the winter water has lifted it by a finger.",
+    ),
     (SERIF, 11.5, "Tickets sold: 148. Money in the box: 1,036 lire and one foreign coin, kept apart in an envelope."),
 ]
 SCREEN: list[Block] = [
     (SANS_BOLD, 17, "Weekly report"),
     (SANS, 12, "The new pump has been running since Monday without a fault. Average flow was 4.2 litres per second."),
-    (SANS, 12, "Two parts are still on order: the blue valve and the spare filter. The supplier expects them on Friday."),
+    (
+        SANS,
+        12,
+        "Two parts are still on order: the blue valve and the spare filter. The supplier expects them on Friday.",
+    ),
     (SANS, 12, "Next meeting: Tuesday at 15:30, room 12. Bring the drawings, please."),
 ]
 LEAFLET: list[list[Block]] = [
     [
         (SERIF_BOLD, 17, "The garden in spring"),
-        (SERIF, 11, "Prune the roses when the buds begin to swell, not before. A clean cut above an outward bud keeps the "
-                    "middle of the bush open to light and air."),
-        (SERIF, 11, "Sow peas as soon as the soil can be worked. They do not mind the cold, but they rot in wet ground."),
+        (
+            SERIF,
+            11,
+            "Prune the roses when the buds begin to swell, not before. A clean cut above an outward bud keeps the "
+            "middle of the bush open to light and air.",
+        ),
+        (
+            SERIF,
+            11,
+            "Sow peas as soon as the soil can be worked. They do not mind the cold, but they rot in wet ground.",
+        ),
     ],
     [
         (SERIF_BOLD, 17, "The garden in summer"),
-        (SERIF, 11, "Water early in the morning and water deeply. A little every day brings roots to the surface, where they "
-                    "dry out first."),
+        (
+            SERIF,
+            11,
+            "Water early in the morning and water deeply. A little every day brings roots to the surface, where they "
+            "dry out first.",
+        ),
         (SERIF, 11, "Pick beans while they are thin. The more you take, the longer the plant will go on bearing."),
     ],
     [
         (SERIF_BOLD, 17, "The garden in autumn"),
-        (SERIF, 11, "Leave the seed heads of the grasses for the birds and rake only the paths. Leaves under the hedge are not "
-                    "untidy; they are next year's soil."),
+        (
+            SERIF,
+            11,
+            "Leave the seed heads of the grasses for the birds and rake only the paths. Leaves under the hedge are not "
+            "untidy; they are next year's soil.",
+        ),
         (SERIF, 11, "Store apples in a cool room, each one apart from its neighbour, and look at them every week."),
     ],
 ]
 COLUMNS: list[Block] = [
     (SANS_BOLD, 15, "Harbour news"),
-    (SANS, 8, "The old crane on the eastern quay will be taken down in October. It was built when the port still loaded coal by "
-              "hand and has not moved since the storm of 1987. The council keeps the hook and the gears for the museum."),
-    (SANS, 8, "Anglers may use the short pier again. Lamps have been replaced, and a ladder was added at the request of the "
-              "swimming club, whose members had been climbing out over the rocks."),
-    (SANS, 8, "From next month the market opens at six. Traders asked for one more hour before the heat, and the bakery has "
-              "agreed to start its ovens earlier. Buses will follow the new hours from the first Monday."),
-    (SANS, 8, "Lost: a brown leather case with drawing pens, between the station and the library. The finder is asked to "
-              "leave it with the keeper of the reading room, who will pass it on."),
+    (
+        SANS,
+        8,
+        "The old crane on the eastern quay will be taken down in October. It was built when the port still loaded coal by "
+        "hand and has not moved since the storm of 1987. The council keeps the hook and the gears for the museum.",
+    ),
+    (
+        SANS,
+        8,
+        "Anglers may use the short pier again. Lamps have been replaced, and a ladder was added at the request of the "
+        "swimming club, whose members had been climbing out over the rocks.",
+    ),
+    (
+        SANS,
+        8,
+        "From next month the market opens at six. Traders asked for one more hour before the heat, and the bakery has "
+        "agreed to start its ovens earlier. Buses will follow the new hours from the first Monday.",
+    ),
+    (
+        SANS,
+        8,
+        "Lost: a brown leather case with drawing pens, between the station and the library. The finder is asked to "
+        "leave it with the keeper of the reading room, who will pass it on.",
+    ),
 ]
 
 
@@ -95,7 +139,7 @@ def _scan(image: Image.Image) -> Image.Image:
 
 
 def _screenshot(image: Image.Image) -> Image.Image:
-    """The page inside a window frame: a title bar without marks (the built-in model knows no pictures), thin borders."""
+    """The page inside a window frame: a title bar without marks (the model knows no pictures), thin borders."""
     width, height = image.size
     frame = Image.new("RGB", (width + 2, height + 46), (190, 194, 200))
     frame.paste((232, 234, 238), (1, 1, width + 1, 45))
@@ -135,8 +179,9 @@ def main(folder: Path) -> None:
     for column in range(2):
         left, top = 36 + column * 180, 76.0
         for font, size, text in COLUMNS[1 + 2 * column : 3 + 2 * column]:
-            rest = page.insert_textbox(pymupdf.Rect(left, top, left + 165, 595), text, fontname=font, fontsize=size,
-                                       lineheight=1.4)
+            rest = page.insert_textbox(
+                pymupdf.Rect(left, top, left + 165, 595), text, fontname=font, fontsize=size, lineheight=1.4
+            )
             top = 595 - rest + size
     _render(document, 0, 2.5).save(folder / "two-columns.png", optimize=True)
     _truth(folder, "two-columns", [COLUMNS])

@@ -163,7 +163,7 @@ class Studio:
         window.add_items([item := PageItem(document, 0, page=page, state=PageState.DONE)])
         window.pages.show_item(item)
         self.until(lambda: len(window.desk.canvas._marks) > 0 and not window.panel.view.writer._waiting)
-        window.next_doubtful()
+        window.corrections.next_doubtful()
         self.take("doubtful")
 
     def _troubles(self) -> None:

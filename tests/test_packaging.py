@@ -15,16 +15,20 @@ import pytest
 
 from tests.conftest import ROOT
 
-needs_cmake = pytest.mark.skipif(shutil.which("cmake") is None or shutil.which("cc") is None,
-                                 reason="needs cmake and a C compiler on this machine")
+needs_cmake = pytest.mark.skipif(
+    shutil.which("cmake") is None or shutil.which("cc") is None, reason="needs cmake and a C compiler on this machine"
+)
 
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """libuocr installed as a C programmer would, with warnings as errors."""
     build, prefix = tmp_path_factory.mktemp("cmake"), tmp_path_factory.mktemp("prefix")
-    for command in (["cmake", "-S", ROOT, "-B", build, "-DUOCR_WERROR=ON"], ["cmake", "--build", build, "-j2"],
-                    ["cmake", "--install", build, "--prefix", prefix]):
+    for command in (
+        ["cmake", "-S", ROOT, "-B", build, "-DUOCR_WERROR=ON"],
+        ["cmake", "--build", build, "-j2"],
+        ["cmake", "--install", build, "--prefix", prefix],
+    ):
         subprocess.run(command, check=True, capture_output=True)
     return prefix
 
@@ -38,13 +42,29 @@ def test_a_c_program_reads_a_page_with_header_and_library_alone(prefix: Path, tm
 
     library = next(prefix.rglob("libuocr.so*"), None) or next(prefix.rglob("libuocr.dylib"))
     program = tmp_path / "read_page"
-    subprocess.run(["cc", "-std=c11", "-Wall", "-Werror", ROOT / "examples" / "read_page.c", "-o", program,
-                    f"-I{prefix / 'include'}", f"-L{library.parent}", "-luocr", f"-Wl,-rpath,{library.parent}"], check=True)
+    subprocess.run(
+        [
+            "cc",
+            "-std=c11",
+            "-Wall",
+            "-Werror",
+            ROOT / "examples" / "read_page.c",
+            "-o",
+            program,
+            f"-I{prefix / 'include'}",
+            f"-L{library.parent}",
+            "-luocr",
+            f"-Wl,-rpath,{library.parent}",
+        ],
+        check=True,
+    )
     image = Image.open(SAMPLES / "screenshot.png").convert("RGB")
     raw = tmp_path / "view.rgb"
     raw.write_bytes(make_views(image, "base").views[0].tobytes())
     prompt = [0, *[2035] * 273, 70, 403, 903, 386, 85, 343, 16]
-    result = subprocess.run([program, BUILT_IN, raw, "1024", *map(str, prompt)], check=True, capture_output=True, text=True)
+    result = subprocess.run(
+        [program, BUILT_IN, raw, "1024", *map(str, prompt)], check=True, capture_output=True, text=True
+    )
     tokens = [int(t) for t in re.findall(r"\d+", result.stdout)]
     assert "Weekly report" in ocr.tokenizer.decode(t for t in tokens if t != 1)
 
@@ -78,8 +98,13 @@ def test_the_wheel_holds_library_declarations_and_built_in_model(tmp_path: Path)
     subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, ROOT], check=True)
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for wanted in ("uocr/_declarations.py", "uocr/resources/models/built-in.uocr", "uocr/cli/app.py", "leggio/main.py",
-                   "uocr/convert/policy.toml"):
+    for wanted in (
+        "uocr/_declarations.py",
+        "uocr/resources/models/built-in.uocr",
+        "uocr/cli/app.py",
+        "leggio/main.py",
+        "uocr/convert/policy.toml",
+    ):
         assert wanted in names
     assert any(re.fullmatch(r"uocr/libuocr\.(so|dylib)", n) for n in names)
     assert not any(n.startswith("tests/") or n.endswith((".c", ".h")) for n in names)
@@ -99,8 +124,13 @@ def test_a_machine_without_a_compiler_builds_and_reads(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", venv], check=True)
     python = venv / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", ROOT], check=True, env=environment)
-    text = subprocess.run([venv / "bin" / "uocr", "read", "-q", ROOT / "resources" / "samples" / "screenshot.png"],
-                          check=True, capture_output=True, text=True, env=environment).stdout
+    text = subprocess.run(
+        [venv / "bin" / "uocr", "read", "-q", ROOT / "resources" / "samples" / "screenshot.png"],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=environment,
+    ).stdout
     assert "Weekly report" in text
 
 

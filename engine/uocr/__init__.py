@@ -1,7 +1,7 @@
 """uocr: read pictures and PDFs on this machine with an Unlimited-OCR model.
 
-    from uocr import UnlimitedOCR
-    print(UnlimitedOCR().generate("page.png"))
+from uocr import UnlimitedOCR
+print(UnlimitedOCR().generate("page.png"))
 """
 
 from typing import TYPE_CHECKING, Any

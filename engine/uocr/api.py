@@ -40,7 +40,9 @@ def parse_bytes(text: str | int) -> int:
     try:
         return int(float(number) * _SIZE_UNITS[unit.strip().upper()])
     except (ValueError, KeyError):
-        raise errors.InvalidRequest(f'The size {text!r} is not a number of bytes such as "4 GB" or "512 MiB".') from None
+        raise errors.InvalidRequest(
+            f'The size {text!r} is not a number of bytes such as "4 GB" or "512 MiB".'
+        ) from None
 
 
 class UnlimitedOCR:
@@ -52,16 +54,34 @@ class UnlimitedOCR:
     Raises ModelNotFound, ModelFileError, OverBudget, EngineMissing.
     """
 
-    def __init__(self, model: str | Path | None = None, *, quant: str | None = None, backend: str = "auto",
-                 memory_budget: int | str = 0, precision: str = "fast", threads: int = 0, simd: str = "auto",
-                 profile: bool = False, settings: ReadSettings | None = None, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        model: str | Path | None = None,
+        *,
+        quant: str | None = None,
+        backend: str = "auto",
+        memory_budget: int | str = 0,
+        precision: str = "fast",
+        threads: int = 0,
+        simd: str = "auto",
+        profile: bool = False,
+        settings: ReadSettings | None = None,
+        limits: Limits | None = None,
+    ) -> None:
         path = models.obtain(model, quant)
         with ModelFile.open(path) as file:
             self.front_end: dict[str, Any] = file.front_end
             tokenizer_json = file.tokenizer_json
         models.verify_once(path)
-        self._engine = native.Engine(path, precision=precision, threads=threads, backend=backend, simd=simd,
-                                     memory_budget=parse_bytes(memory_budget), profile=profile)
+        self._engine = native.Engine(
+            path,
+            precision=precision,
+            threads=threads,
+            backend=backend,
+            simd=simd,
+            memory_budget=parse_bytes(memory_budget),
+            profile=profile,
+        )
         self._tokenizer = Tokenizer(tokenizer_json, digits=self.front_end.get("digits"))
         self._reader = Reader(self._engine, self.front_end, self._tokenizer)
         self._lock = threading.Lock()
@@ -79,12 +99,21 @@ class UnlimitedOCR:
         for page in document.pages:
             if not page.complete:
                 detail = f": {page.error}" if page.error else ""
-                warnings.warn(f"Page {page.index + 1} of {page.source} is not complete "
-                              f"(finish reason: {page.finish_reason}){detail}", stacklevel=2)
+                warnings.warn(
+                    f"Page {page.index + 1} of {page.source} is not complete "
+                    f"(finish reason: {page.finish_reason}){detail}",
+                    stacklevel=2,
+                )
         return document.text
 
-    def read(self, source: Any, *, control: Control | None = None, on_event: Callable[[Any], None] | None = None,
-             **settings: Any) -> Document:
+    def read(
+        self,
+        source: Any,
+        *,
+        control: Control | None = None,
+        on_event: Callable[[Any], None] | None = None,
+        **settings: Any,
+    ) -> Document:
         """A Document with blocks, boxes, confidences, finish reasons, timings and memory.
 
         A page that cannot be read is kept with finish reason "error" and the others are read; when no page at all
@@ -103,8 +132,9 @@ class UnlimitedOCR:
             raise first_error
         return document
 
-    def stream(self, source: Any, *, control: Control | None = None, skip: Iterable[int] = (),
-               **settings: Any) -> Iterator[events.ReadEvent]:
+    def stream(
+        self, source: Any, *, control: Control | None = None, skip: Iterable[int] = (), **settings: Any
+    ) -> Iterator[events.ReadEvent]:
         """Events while reading; see `uocr.events`. `skip` names pages (numbers in the source) not to be read.
 
         `source` is a path, URL, bytes, file object, PIL image, base64 text or data URI, or an open `Source`.
@@ -112,12 +142,25 @@ class UnlimitedOCR:
         """
         chosen = self.settings.with_changes(settings)
         control = control or Control()
-        opened = source if isinstance(source, Source) else open_source(
-            source, pages=chosen.pages, dpi=chosen.dpi, password=chosen.password, compat=chosen.compat,
-            limits=self.limits)
+        opened = (
+            source
+            if isinstance(source, Source)
+            else open_source(
+                source,
+                pages=chosen.pages,
+                dpi=chosen.dpi,
+                password=chosen.password,
+                compat=chosen.compat,
+                limits=self.limits,
+            )
+        )
         try:
-            document = Document(opened.name, model=str(self.front_end.get("name", self.path.stem)),
-                                model_id=self.info.model_id, settings=self.recorded(chosen))
+            document = Document(
+                opened.name,
+                model=str(self.front_end.get("name", self.path.stem)),
+                model_id=self.info.model_id,
+                settings=self.recorded(chosen),
+            )
             skipped = set(skip)
             if chosen.one_pass and len(opened) > 1:
                 yield from self._stream_together(opened, document, chosen, control)
@@ -130,8 +173,9 @@ class UnlimitedOCR:
             if opened is not source:
                 opened.close()
 
-    def _stream_page(self, source: Source, i: int, document: Document, settings: ReadSettings,
-                     control: Control) -> Iterator[events.ReadEvent]:
+    def _stream_page(
+        self, source: Source, i: int, document: Document, settings: ReadSettings, control: Control
+    ) -> Iterator[events.ReadEvent]:
         page = Page(source.name, source.indices[i], 0, 0)
         document.pages.append(page)
         if control.cancelled:
@@ -147,8 +191,9 @@ class UnlimitedOCR:
             page.finish_reason, page.error = FinishReason.ERROR, str(error)
             yield events.PageFinished(page, error)
 
-    def _stream_together(self, source: Source, document: Document, settings: ReadSettings,
-                         control: Control) -> Iterator[events.ReadEvent]:
+    def _stream_together(
+        self, source: Source, document: Document, settings: ReadSettings, control: Control
+    ) -> Iterator[events.ReadEvent]:
         pages = [Page(source.name, source.indices[i], *source.page_size(i)) for i in range(len(source))]
         document.pages = pages
 
@@ -193,14 +238,21 @@ class UnlimitedOCR:
     def recorded(self, settings: ReadSettings | None = None) -> dict[str, object]:
         """The settings as they are stored with results, the engine's among them."""
         return (settings or self.settings).recorded() | {
-            "precision": self.precision, "backend": self.info.backend, "quantisation": self.info.profile,
-            "engine_version": native.version()}
+            "precision": self.precision,
+            "backend": self.info.backend,
+            "quantisation": self.info.profile,
+            "engine_version": native.version(),
+        }
 
     def identity(self, source: Source) -> dict[str, str]:
         """Hashes that a journal binds to: file, settings, model and engine version."""
         settings = repr(sorted(self.recorded().items()))
-        return {"file": source.sha256, "settings": hashlib.sha256(settings.encode()).hexdigest(),
-                "model": self.info.model_id, "engine": native.version()}
+        return {
+            "file": source.sha256,
+            "settings": hashlib.sha256(settings.encode()).hexdigest(),
+            "model": self.info.model_id,
+            "engine": native.version(),
+        }
 
     def close(self) -> None:
         """Waits for the page in progress, then frees the engine. Closing twice is harmless."""
@@ -219,7 +271,9 @@ class UnlimitedOCR:
     def _native_work(self) -> Iterator[None]:
         """One page at a time. A thread that already holds a half-read stream would wait for itself: told instead."""
         if self._owner == threading.get_ident():
-            raise errors.EngineBusy("This thread is in the middle of another stream of the same engine; finish it first.")
+            raise errors.EngineBusy(
+                "This thread is in the middle of another stream of the same engine; finish it first."
+            )
         with self._lock:
             self._owner = threading.get_ident()
             try:

@@ -50,8 +50,15 @@ def random_full_model(profile: str) -> Iterator[Path]:
         yield path
 
 
-def measure(path: Path, *, threads: int = 0, precision: str = "fast", decode_tokens: int = 64, views: bool = True,
-            profile: bool = False) -> Figures:
+def measure(
+    path: Path,
+    *,
+    threads: int = 0,
+    precision: str = "fast",
+    decode_tokens: int = 64,
+    views: bool = True,
+    profile: bool = False,
+) -> Figures:
     """Opens the model and times one page of 1024 pixels, `decode_tokens` tokens and one view of 640 pixels."""
     start = time.perf_counter()
     with native.Engine(path, threads=threads, precision=precision, profile=profile) as engine:
@@ -59,10 +66,19 @@ def measure(path: Path, *, threads: int = 0, precision: str = "fast", decode_tok
         last, prompt = _run(engine, 1024, decode_tokens, encode=views)
         view_640 = _run(engine, 640, 1, encode=True)[0].vision_s if views else None
         info = engine.info()
-        return Figures(open_s, decode_tokens / last.decode_s if last.decode_s else 0.0,
-                       prompt / last.prefill_s if last.prefill_s else 0.0, last.vision_s if views else None, view_640,
-                       prompt, info.threads, info.simd, info.profile, engine.memory().peak_total,
-                       engine.profile() if profile else [])
+        return Figures(
+            open_s,
+            decode_tokens / last.decode_s if last.decode_s else 0.0,
+            prompt / last.prefill_s if last.prefill_s else 0.0,
+            last.vision_s if views else None,
+            view_640,
+            prompt,
+            info.threads,
+            info.simd,
+            info.profile,
+            engine.memory().peak_total,
+            engine.profile() if profile else [],
+        )
 
 
 def _run(engine: native.Engine, size: int, tokens: int, *, encode: bool) -> tuple[native.Event, int]:

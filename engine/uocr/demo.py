@@ -33,12 +33,13 @@ def read_sample(ocr: UnlimitedOCR, file: Path, output: Path) -> None:
     for event in ocr.stream(file):
         match event:
             case events.PageStarted(page=page):
-                view.out.print(f"[dim]page {page.index + 1}: {page.width} x {page.height} pixels, "
-                               f"{event.visual_tokens} visual tokens, estimate {view.size(event.estimate.total)}[/dim]")
-            case events.TextDelta(text=text):
-                view.out.print(text, end="", markup=False)
+                view.out.print(
+                    f"[dim]page {page.index + 1}: {page.width} x {page.height} pixels, "
+                    f"{event.visual_tokens} visual tokens, estimate {view.size(event.estimate.total)}[/dim]"
+                )
+            case events.BlockEvent():
+                view.stream(event.event)
             case events.PageFinished(page=page):
-                view.out.print()
                 for line in view.page_lines(page):
                     view.out.print(line, style="dim", markup=False)
                 rate = character_error_rate(page.text, truths[page.index])
@@ -63,8 +64,10 @@ def main() -> int:
     options.output.mkdir(parents=True, exist_ok=True)
     with UnlimitedOCR() as ocr:
         info = ocr.info
-        view.out.print(f"model {ocr.path.name}: {info.parameters:,} parameters, {info.profile}, "
-                       f"{view.size(info.file_bytes)}; {info.backend} ({info.simd}), {info.threads} threads")
+        view.out.print(
+            f"model {ocr.path.name}: {info.parameters:,} parameters, {info.profile}, "
+            f"{view.size(info.file_bytes)}; {info.backend} ({info.simd}), {info.threads} threads"
+        )
         for file in samples(options.samples):
             read_sample(ocr, file, options.output)
     return 0

@@ -91,8 +91,7 @@ class OverBudget(EngineError):
 
     exit_code = 31
 
-    def __init__(self, message: str, estimate: dict[str, int] | None = None,
-                 needed: int = 0, budget: int = 0) -> None:
+    def __init__(self, message: str, estimate: dict[str, int] | None = None, needed: int = 0, budget: int = 0) -> None:
         super().__init__(message)
         self.estimate = estimate or {}
         self.needed = needed

@@ -1,6 +1,6 @@
 """What a reading tells while it goes on. `UnlimitedOCR.stream` yields these in order.
 
-    PageStarted ( Progress | TextDelta | BlockEvent )* PageFinished   for every page, then DocumentFinished
+PageStarted ( Progress | TextDelta | BlockEvent )* PageFinished   for every page, then DocumentFinished
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """The engine as Python objects: a thin, complete layer over `uocr.h` (and `uocr_inspect.h` for checks).
 
 Nothing here knows pictures, tokenizers or files other than the model file. cffi in ABI mode releases the interpreter
-lock during every native call; there are no callbacks. Structs are filled by name so that this file reads like the header.
+lock during every native call; there are no callbacks. Structs are filled by name so that this file reads like the
+header.
 """
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +24,8 @@ _LIBRARY_NAMES = ("libuocr.so", "libuocr.dylib")
 
 def _load() -> tuple[Any, Any, dict[str, int]]:
     try:
-        from . import _declarations  # generated at build time, installed beside the library
+        # generated at build time, installed beside the library
+        _declarations: Any = importlib.import_module("uocr._declarations")
     except ImportError as error:
         raise errors.EngineMissing(
             "The native library libuocr is not built; run `make demo` or `pip install .` in the source folder."
@@ -221,8 +224,17 @@ class _PlanStruct:
 class Engine:
     """An open model. One run at a time; every method may be called from any thread, but only one at a time."""
 
-    def __init__(self, path: Path | str, *, precision: str = "fast", threads: int = 0, memory_budget: int = 0,
-                 backend: str = "auto", simd: str = "auto", profile: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        precision: str = "fast",
+        threads: int = 0,
+        memory_budget: int = 0,
+        backend: str = "auto",
+        simd: str = "auto",
+        profile: bool = False,
+    ) -> None:
         library()
         choices = {"backend": ("auto", "cpu", "metal"), "precision": ("fast", "exact"), "simd": ("auto", "portable")}
         picked = {"backend": backend, "precision": precision, "simd": simd}
@@ -230,8 +242,14 @@ class Engine:
             if value not in choices[name]:
                 raise errors.InvalidRequest(f"{name} is {value!r}; choose one of {', '.join(choices[name])}.")
         name = ffi.new("char[]", str(path).encode())
-        options = _new("uocr_engine_options", threads=threads, memory_budget=memory_budget, model_path=name,
-                       profile=int(profile), **{k: choices[k].index(v) for k, v in picked.items()})
+        options = _new(
+            "uocr_engine_options",
+            threads=threads,
+            memory_budget=memory_budget,
+            model_path=name,
+            profile=int(profile),
+            **{k: choices[k].index(v) for k, v in picked.items()},
+        )
         out, error = ffi.new("uocr_engine **"), _new("uocr_error")
         _check(lib.uocr_engine_open(options, out, error), error)
         self._engine: Any = out[0]
@@ -257,10 +275,18 @@ class Engine:
     def info(self) -> ModelInfo:
         out, error = _new("uocr_model_info"), _new("uocr_error")
         _check(lib.uocr_engine_info(self.handle, out, error), error)
-        numbers = {f: int(getattr(out, f)) for f in ModelInfo.__dataclass_fields__
-                   if f not in ("profile", "backend", "simd", "model_id")}
-        return ModelInfo(profile=("f32", "f16", "q8", "q4")[out.profile], backend=ffi.string(out.backend).decode(),
-                         simd=ffi.string(out.simd).decode(), model_id=bytes(out.model_id).hex(), **numbers)
+        numbers = {
+            f: int(getattr(out, f))
+            for f in ModelInfo.__dataclass_fields__
+            if f not in ("profile", "backend", "simd", "model_id")
+        }
+        return ModelInfo(
+            profile=("f32", "f16", "q8", "q4")[out.profile],
+            backend=ffi.string(out.backend).decode(),
+            simd=ffi.string(out.simd).decode(),
+            model_id=bytes(out.model_id).hex(),
+            **numbers,
+        )
 
     def text(self, which: int) -> bytes:
         """Section 2 (front end), 4 (tokenizer) or 5 (provenance) of the model file."""
@@ -276,22 +302,31 @@ class Engine:
     def estimate(self, plan: Plan) -> MemoryEstimate:
         built, out, error = _plan(plan), _new("uocr_memory_estimate"), _new("uocr_error")
         _check(lib.uocr_estimate(self.handle, built.struct, out, error), error)
-        return MemoryEstimate(fits=bool(out.fits), category=_categories(out.category),
-                              **{f: int(getattr(out, f)) for f in MemoryEstimate.__dataclass_fields__
-                                 if f not in ("fits", "category")})
+        return MemoryEstimate(
+            fits=bool(out.fits),
+            category=_categories(out.category),
+            **{f: int(getattr(out, f)) for f in MemoryEstimate.__dataclass_fields__ if f not in ("fits", "category")},
+        )
 
     def memory(self) -> MemoryReport:
         out = _new("uocr_memory_report")
         lib.uocr_engine_memory(self.handle, out)
-        return MemoryReport(_categories(out.current), _categories(out.peak), int(out.current_total),
-                            int(out.peak_total), int(out.budget))
+        return MemoryReport(
+            _categories(out.current),
+            _categories(out.peak),
+            int(out.current_total),
+            int(out.peak_total),
+            int(out.budget),
+        )
 
     def profile(self) -> list[ProfileRow]:
         """Rows since open or the last reset, most time first."""
         out = _new("uocr_profile_report")
         lib.uocr_engine_profile(self.handle, out)
-        rows = [ProfileRow(ffi.string(r.name).decode(), int(r.calls), r.seconds, int(r.bytes), r.flops)
-                for r in out.row[0 : out.count]]
+        rows = [
+            ProfileRow(ffi.string(r.name).decode(), int(r.calls), r.seconds, int(r.bytes), r.flops)
+            for r in out.row[0 : out.count]
+        ]
         return sorted(rows, key=lambda r: -r.seconds)
 
     def profile_reset(self) -> None:
@@ -302,8 +337,12 @@ class Engine:
         built, error, count = _plan(plan), _new("uocr_error"), ffi.new("size_t *")
         _check(lib.uocr_inspect_layout(self.handle, built.struct, ffi.NULL, 0, count, error), error)
         out = np.empty((count[0] // 3, 3), np.int32)
-        _check(lib.uocr_inspect_layout(self.handle, built.struct, ffi.cast("int32_t *", out.ctypes.data), out.size,
-                                       count, error), error)
+        _check(
+            lib.uocr_inspect_layout(
+                self.handle, built.struct, ffi.cast("int32_t *", out.ctypes.data), out.size, count, error
+            ),
+            error,
+        )
         return out
 
     def begin(self, plan: Plan) -> Run:
@@ -334,8 +373,20 @@ class Run:
     def step(self) -> Event:
         e = self._event
         _check(lib.uocr_run_step(self._run, e, self._error), self._error)
-        return Event(e.kind, PHASES[e.phase], FINISHES[e.finish], e.done, e.total, e.view, e.token,
-                     bool(e.guard_acted), e.logprob, e.vision_s, e.prefill_s, e.decode_s)
+        return Event(
+            e.kind,
+            PHASES[e.phase],
+            FINISHES[e.finish],
+            e.done,
+            e.total,
+            e.view,
+            e.token,
+            bool(e.guard_acted),
+            e.logprob,
+            e.vision_s,
+            e.prefill_s,
+            e.decode_s,
+        )
 
     def events(self) -> Iterator[Event]:
         """Steps to the end; the caller feeds views in between. The last event is DONE."""
@@ -349,8 +400,12 @@ class Run:
         """uint8 [size, size, 3] RGB for view number `view`; copied before this returns."""
         pixels = np.ascontiguousarray(pixels, np.uint8)
         height, width, _ = pixels.shape
-        _check(lib.uocr_run_feed_view(self._run, view, ffi.from_buffer("uint8_t[]", pixels), width, height, 0,
-                                      self._error), self._error)
+        _check(
+            lib.uocr_run_feed_view(
+                self._run, view, ffi.from_buffer("uint8_t[]", pixels), width, height, 0, self._error
+            ),
+            self._error,
+        )
 
     def cancel(self) -> None:
         """From any thread: the step in flight returns within one tile of work (about 20 ms)."""
@@ -380,11 +435,16 @@ class Run:
         """float32 array of a captured stage, in its own shape."""
         count, rank, shape = ffi.new("size_t *"), ffi.new("uint32_t *"), ffi.new("uint32_t[4]")
         name = stage.encode()
-        _check(lib.uocr_inspect_fetch(self._run, name, index, ffi.NULL, 0, count, rank, shape, self._error),
-               self._error)
+        _check(
+            lib.uocr_inspect_fetch(self._run, name, index, ffi.NULL, 0, count, rank, shape, self._error), self._error
+        )
         out = np.empty(count[0], np.float32)
-        _check(lib.uocr_inspect_fetch(self._run, name, index, ffi.cast("float *", out.ctypes.data), out.size, count,
-                                      rank, shape, self._error), self._error)
+        _check(
+            lib.uocr_inspect_fetch(
+                self._run, name, index, ffi.cast("float *", out.ctypes.data), out.size, count, rank, shape, self._error
+            ),
+            self._error,
+        )
         return out.reshape(tuple(shape[0 : rank[0]]))
 
     def all_logits(self) -> None:
@@ -393,8 +453,10 @@ class Run:
     def set_rows(self, rows: np.ndarray) -> None:
         """float32 [visual_rows, hidden] instead of encoding views."""
         rows = np.ascontiguousarray(rows, np.float32)
-        _check(lib.uocr_inspect_set_rows(self._run, ffi.cast("float *", rows.ctypes.data), rows.size, self._error),
-               self._error)
+        _check(
+            lib.uocr_inspect_set_rows(self._run, ffi.cast("float *", rows.ctypes.data), rows.size, self._error),
+            self._error,
+        )
 
     def force_token(self, token: int) -> None:
         _check(lib.uocr_inspect_force_token(self._run, token, self._error), self._error)
@@ -413,8 +475,12 @@ def _categories(values: Any) -> dict[str, int]:
 def _plan(plan: Plan) -> _PlanStruct:
     ids = ffi.new("int32_t[]", list(plan.prompt_ids))
     allow = ffi.new("int32_t[]", list(plan.guard_allow)) if plan.guard_allow else ffi.NULL
-    struct = _new("uocr_plan", prompt_ids=ids, prompt_count=len(plan.prompt_ids), guard_allow=allow,
-                  guard_allow_count=len(plan.guard_allow),
-                  **{f: int(getattr(plan, f)) for f in Plan.__dataclass_fields__
-                     if f not in ("prompt_ids", "guard_allow")})
+    struct = _new(
+        "uocr_plan",
+        prompt_ids=ids,
+        prompt_count=len(plan.prompt_ids),
+        guard_allow=allow,
+        guard_allow_count=len(plan.guard_allow),
+        **{f: int(getattr(plan, f)) for f in Plan.__dataclass_fields__ if f not in ("prompt_ids", "guard_allow")},
+    )
     return _PlanStruct(struct, [ids, allow])

@@ -47,15 +47,20 @@ class Reader:
         views = plan_views(width, height, self.preset_name(settings))
         return views, self._plan([views], settings)
 
-    def plan_pages(self, sizes: Sequence[tuple[int, int]], settings: ReadSettings) -> tuple[list[ViewPlan], native.Plan]:
+    def plan_pages(
+        self, sizes: Sequence[tuple[int, int]], settings: ReadSettings
+    ) -> tuple[list[ViewPlan], native.Plan]:
         """Counts of one pass over several pages."""
         if not self.front_end.get("multi_page", False):
             raise errors.InvalidRequest(
                 f"The model {self.front_end.get('name', '')!r} was not trained to read several pages in one pass; "
-                "read them one by one.")
+                "read them one by one."
+            )
         views = [plan_views(w, h, self.preset_name(settings)) for w, h in sizes]
         if any(v.crop_count for v in views):
-            raise errors.InvalidRequest("Crops cannot be combined with several pages in one pass; use preset multi-page.")
+            raise errors.InvalidRequest(
+                "Crops cannot be combined with several pages in one pass; use preset multi-page."
+            )
         return views, self._plan(views, settings)
 
     def _plan(self, views: Sequence[ViewPlan], settings: ReadSettings) -> native.Plan:
@@ -69,18 +74,25 @@ class Reader:
         window = guard.get("window_multi" if several else "window", 1024 if several else 128)
         crops = views[0].crop_count > 0
         return native.Plan(
-            prompt_ids=ids, pages=len(views), global_size=views[0].global_size,
-            crop_cols=views[0].crop_cols if crops else 0, crop_rows=views[0].crop_rows if crops else 0,
-            max_new_tokens=settings.max_new_tokens, ngram_size=size,
+            prompt_ids=ids,
+            pages=len(views),
+            global_size=views[0].global_size,
+            crop_cols=views[0].crop_cols if crops else 0,
+            crop_rows=views[0].crop_rows if crops else 0,
+            max_new_tokens=settings.max_new_tokens,
+            ngram_size=size,
             ngram_window=window if settings.ngram_window is None else settings.ngram_window,
-            guard_allow=settings.guard_allow, loop_guard_hits=settings.loop_guard_hits,
+            guard_allow=settings.guard_allow,
+            loop_guard_hits=settings.loop_guard_hits,
             loop_history=settings.loop_history,
-            loop_period_max=LOOP_PERIOD_SEVERAL if several else LOOP_PERIOD_ONE_PAGE)
+            loop_period_max=LOOP_PERIOD_SEVERAL if several else LOOP_PERIOD_ONE_PAGE,
+        )
 
     # -- reading -----------------------------------------------------------------------------------------------
 
-    def read_page(self, page: Page, image: Image.Image, settings: ReadSettings,
-                  control: Control) -> Iterator[events.ReadEvent]:
+    def read_page(
+        self, page: Page, image: Image.Image, settings: ReadSettings, control: Control
+    ) -> Iterator[events.ReadEvent]:
         """Events of one page; `page` is filled in place. The last event is PageFinished."""
         picture, to_page = prepare(image, page, settings)
         views, plan = self.plan_page(picture.width, picture.height, settings)
@@ -89,16 +101,18 @@ class Reader:
         yield from self._run([page], [views], plan, lambda view: pixels[view], control)
         _move_blocks(page.blocks, to_page)
 
-    def read_together(self, pages: Sequence[Page], images: Sequence[Any], settings: ReadSettings,
-                      control: Control) -> Iterator[events.ReadEvent]:
+    def read_together(
+        self, pages: Sequence[Page], images: Sequence[Any], settings: ReadSettings, control: Control
+    ) -> Iterator[events.ReadEvent]:
         """One pass over several pages. `images[i]()` gives page i's picture when its view is asked for."""
         if settings.region is not None or settings.rotate:
             raise errors.InvalidRequest("A region or rotation belongs to one page; read the pages one by one.")
         views, plan = self.plan_pages([(p.width, p.height) for p in pages], settings)
         for page, page_views in zip(pages, views, strict=True):
             self._note_untrained(page, page_views)
-        yield from self._run(pages, views, plan, lambda view: make_views(images[view](), views[view].preset).views[0],
-                             control)
+        yield from self._run(
+            pages, views, plan, lambda view: make_views(images[view](), views[view].preset).views[0], control
+        )
 
     def _note_untrained(self, page: Page, views: ViewPlan) -> None:
         trained = self.front_end.get("trained_presets", list(PRESETS))
@@ -106,13 +120,15 @@ class Reader:
         if equal not in trained:
             page.problems.append(f"The model was not trained with preset {equal}; it knows {', '.join(trained)}.")
 
-    def _run(self, pages: Sequence[Page], views: Sequence[ViewPlan], plan: native.Plan, pixels: Any,
-             control: Control) -> Iterator[events.ReadEvent]:
+    def _run(
+        self, pages: Sequence[Page], views: Sequence[ViewPlan], plan: native.Plan, pixels: Any, control: Control
+    ) -> Iterator[events.ReadEvent]:
         estimate = self.engine.estimate(plan)
         for page in pages:
             page.memory_estimate = dict(estimate.category)
-        started = events.PageStarted(pages[0], views[0], estimate, len(plan.prompt_ids), estimate.visual_rows,
-                                     estimate.max_new_tokens)
+        started = events.PageStarted(
+            pages[0], views[0], estimate, len(plan.prompt_ids), estimate.visual_rows, estimate.max_new_tokens
+        )
         transcript = _Transcript(pages, self.tokenizer)
         with self.engine.begin(plan) as run:
             control.attach(run)
@@ -126,8 +142,15 @@ class Reader:
                     page.memory_peak = dict(memory.peak)
         yield from transcript.finished_pages()
 
-    def _steps(self, run: native.Run, transcript: _Transcript, pixels: Any, control: Control, plan: native.Plan,
-               estimate: native.MemoryEstimate) -> Iterator[events.ReadEvent]:
+    def _steps(
+        self,
+        run: native.Run,
+        transcript: _Transcript,
+        pixels: Any,
+        control: Control,
+        plan: native.Plan,
+        estimate: native.MemoryEstimate,
+    ) -> Iterator[events.ReadEvent]:
         count, event = 0, None
         try:
             while True:
@@ -151,8 +174,11 @@ class Reader:
             finish, error = FinishReason(event.finish), None
         except errors.NonFiniteError as problem:
             finish, error = FinishReason.ERROR, str(problem)
-        timings = Timings(event.vision_s, event.prefill_s, event.decode_s, len(plan.prompt_ids), estimate.visual_rows,
-                          count) if event else Timings()
+        timings = (
+            Timings(event.vision_s, event.prefill_s, event.decode_s, len(plan.prompt_ids), estimate.visual_rows, count)
+            if event
+            else Timings()
+        )
         for item in transcript.finish(finish, error, timings):
             yield events.BlockEvent(transcript.page, item)
 
@@ -227,14 +253,19 @@ def prepare(image: Image.Image, page: Page, settings: ReadSettings) -> tuple[Ima
     if left >= right or top >= bottom:
         raise errors.InvalidRequest(
             f"The region {settings.region} has no pixel in common with page {page.index + 1} of {page.source}, "
-            f"{image.width} x {image.height} pixels.")
+            f"{image.width} x {image.height} pixels."
+        )
 
     def to_page(box: Box) -> Box:
         def move(v: int, start: int, extent: int, side: int) -> int:
             return round((start + v / BOX_SCALE * extent) / side * BOX_SCALE)
 
-        return Box(move(box.x1, left, right - left, image.width), move(box.y1, top, bottom - top, image.height),
-                   move(box.x2, left, right - left, image.width), move(box.y2, top, bottom - top, image.height))
+        return Box(
+            move(box.x1, left, right - left, image.width),
+            move(box.y1, top, bottom - top, image.height),
+            move(box.x2, left, right - left, image.width),
+            move(box.y2, top, bottom - top, image.height),
+        )
 
     return image.crop((left, top, right, bottom)), to_page
 

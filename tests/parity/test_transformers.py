@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="the comparison with transformers needs: pip install leggio[parity]")
-transformers = pytest.importorskip("transformers", minversion="5.24.0",
-                                   reason="the comparison with transformers needs: pip install leggio[parity]")
+transformers = pytest.importorskip(
+    "transformers", minversion="5.24.0", reason="the comparison with transformers needs: pip install leggio[parity]"
+)
 
 from uocr import native  # noqa: E402
 from uocr.convert import convert_checkpoint  # noqa: E402
@@ -32,20 +33,43 @@ def reference(tmp_path_factory: pytest.TempPathFactory):
     c.write_weights(folder)
     config = transformers.UnlimitedOcrConfig(
         image_token_id=c.IMAGE_ID,
-        text_config=dict(vocab_size=c.VOCAB, hidden_size=c.HIDDEN, intermediate_size=c.DENSE,
-                         num_hidden_layers=c.LAYERS, num_attention_heads=c.HEADS, num_key_value_heads=c.HEADS,
-                         n_routed_experts=c.EXPERTS, n_shared_experts=c.SHARED, num_experts_per_tok=c.TOP_K,
-                         moe_intermediate_size=c.EXPERT_WIDTH, sliding_window=c.RING, first_k_dense_replace=1,
-                         rope_parameters={"rope_type": "default", "rope_theta": 10000.0}),
+        text_config=dict(
+            vocab_size=c.VOCAB,
+            hidden_size=c.HIDDEN,
+            intermediate_size=c.DENSE,
+            num_hidden_layers=c.LAYERS,
+            num_attention_heads=c.HEADS,
+            num_key_value_heads=c.HEADS,
+            n_routed_experts=c.EXPERTS,
+            n_shared_experts=c.SHARED,
+            num_experts_per_tok=c.TOP_K,
+            moe_intermediate_size=c.EXPERT_WIDTH,
+            sliding_window=c.RING,
+            first_k_dense_replace=1,
+            rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+        ),
         vision_config=dict(
-            sam_config=dict(hidden_size=c.SAM, output_channels=c.NECK, num_hidden_layers=c.SAM_BLOCKS,
-                            num_attention_heads=c.SAM_HEADS, mlp_dim=4 * c.SAM, global_attn_indexes=list(c.GLOBAL_BLOCKS),
-                            downsample_channels=list(c.DOWN)),
-            encoder_config=dict(hidden_size=c.CLIP, intermediate_size=4 * c.CLIP, num_hidden_layers=c.CLIP_LAYERS,
-                                num_attention_heads=c.CLIP_HEADS)))
+            sam_config=dict(
+                hidden_size=c.SAM,
+                output_channels=c.NECK,
+                num_hidden_layers=c.SAM_BLOCKS,
+                num_attention_heads=c.SAM_HEADS,
+                mlp_dim=4 * c.SAM,
+                global_attn_indexes=list(c.GLOBAL_BLOCKS),
+                downsample_channels=list(c.DOWN),
+            ),
+            encoder_config=dict(
+                hidden_size=c.CLIP,
+                intermediate_size=4 * c.CLIP,
+                num_hidden_layers=c.CLIP_LAYERS,
+                num_attention_heads=c.CLIP_HEADS,
+            ),
+        ),
+    )
     config.save_pretrained(folder)
     model, info = transformers.UnlimitedOcrForConditionalGeneration.from_pretrained(
-        folder, config=config, dtype=torch.float32, output_loading_info=True, attn_implementation="sdpa")
+        folder, config=config, dtype=torch.float32, output_loading_info=True, attn_implementation="sdpa"
+    )
     assert not info["missing_keys"] and not info["mismatched_keys"]
     return folder, model.eval()
 
@@ -69,8 +93,16 @@ def test_logits_and_tokens_match_transformers_past_the_rings_wrap(reference, tmp
     views = pages([640] * (cols * rows) + [1024])
     count = visual_tokens(1024, *(grid if cols else (1, 1)))
     ids = [0, *[c.IMAGE_ID] * count, *TEXT]
-    plan = native.Plan(ids, crop_cols=cols, crop_rows=rows, max_new_tokens=STEPS, ignore_eos=True, ngram_size=0,
-                       loop_history=0, allow_padding_ids=True)
+    plan = native.Plan(
+        ids,
+        crop_cols=cols,
+        crop_rows=rows,
+        max_new_tokens=STEPS,
+        ignore_eos=True,
+        ngram_size=0,
+        loop_history=0,
+        allow_padding_ids=True,
+    )
     mine, tokens = [], []
     with native.Engine(target, precision="exact") as engine, engine.begin(plan) as run:
         run.capture("logits", "rows")
@@ -84,8 +116,11 @@ def test_logits_and_tokens_match_transformers_past_the_rings_wrap(reference, tmp
 
     inputs = {"pixel_values": as_pixels(views[-1:])}
     if cols:
-        inputs |= {"pixel_values_local": as_pixels(views[:-1]), "num_local_patches": [cols * rows],
-                   "patches_grid": [[cols, rows]]}
+        inputs |= {
+            "pixel_values_local": as_pixels(views[:-1]),
+            "num_local_patches": [cols * rows],
+            "patches_grid": [[cols, rows]],
+        }
     with torch.inference_mode():
         theirs_features = torch.cat(model.get_image_features(**inputs).pooler_output).numpy()
         output = model(input_ids=torch.tensor([ids]), use_cache=True, **inputs)

@@ -39,8 +39,17 @@ def test_samples_within_the_models_range_are_read(ocr: UnlimitedOCR, name: str) 
 def test_picture_bytes_base64_and_path_give_the_same_text(ocr: UnlimitedOCR) -> None:
     path = SAMPLES / "screenshot.png"
     data = path.read_bytes()
-    texts = {ocr.generate(s) for s in (path, str(path), data, Image.open(path), base64.b64encode(data).decode(),
-                                       "data:image/png;base64," + base64.b64encode(data).decode())}
+    texts = {
+        ocr.generate(s)
+        for s in (
+            path,
+            str(path),
+            data,
+            Image.open(path),
+            base64.b64encode(data).decode(),
+            "data:image/png;base64," + base64.b64encode(data).decode(),
+        )
+    }
     assert len(texts) == 1
 
 
@@ -126,6 +135,7 @@ def test_a_stream_left_half_read_does_not_lock_its_own_thread(ocr: UnlimitedOCR)
 def test_two_instances_and_two_threads_read_the_same(ocr: UnlimitedOCR) -> None:
     results: dict[int, str] = {}
     with UnlimitedOCR() as other:
+
         def work(number: int, engine: UnlimitedOCR) -> None:
             results[number] = engine.generate(SAMPLES / "screenshot.png")
 
@@ -173,7 +183,13 @@ def test_an_untrained_preset_is_read_with_a_note(ocr: UnlimitedOCR) -> None:
 
 
 def test_contradicting_settings_are_refused(ocr: UnlimitedOCR) -> None:
-    for wrong in ({"rotate": 45}, {"dpi": 1}, {"preset": "enormous"}, {"compat": "downstream"}, {"nonsense": 1},
-                  {"prompt": "<image><image>two marks"}):
+    for wrong in (
+        {"rotate": 45},
+        {"dpi": 1},
+        {"preset": "enormous"},
+        {"compat": "downstream"},
+        {"nonsense": 1},
+        {"prompt": "<image><image>two marks"},
+    ):
         with pytest.raises(errors.InvalidRequest):
             ocr.read(SAMPLES / "screenshot.png", **wrong)

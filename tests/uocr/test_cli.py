@@ -70,7 +70,9 @@ def test_two_inputs_with_one_target_are_refused_before_any_work(run, tmp_path: P
     (tmp_path / "a").mkdir()
     for folder in (tmp_path, tmp_path / "a"):
         Image.new("RGB", (20, 20)).save(folder / "same.png")
-    code, _, err = run("read", str(tmp_path / "same.png"), str(tmp_path / "a" / "same.png"), "-o", str(tmp_path / "out"))
+    code, _, err = run(
+        "read", str(tmp_path / "same.png"), str(tmp_path / "a" / "same.png"), "-o", str(tmp_path / "out")
+    )
     assert code == errors.OutputExists.exit_code and "same.md" in err
 
 
@@ -89,30 +91,38 @@ def test_one_bad_file_never_stops_the_others(run, tmp_path: Path, blank: str) ->
     assert "Weekly report" in out
 
 
-@pytest.mark.parametrize(("arguments", "code"), [
-    (("read", "no-such-file.png"), errors.UnreadableFile),
-    (("read", SCREENSHOT, "--model", "nowhere/nothing.uocr"), errors.ModelNotFound),
-    (("read", SCREENSHOT, "--model", "nonsense"), errors.ModelNotFound),
-    (("read", SCREENSHOT, "--memory-budget", "1 MB"), errors.OverBudget),
-    (("read", SCREENSHOT, "--memory-budget", "40 MB"), errors.OverBudget),
-    (("read", SCREENSHOT, "--memory-budget", "many"), errors.InvalidRequest),
-    (("read", SCREENSHOT, "--preset", "huge"), errors.InvalidRequest),
-    (("read", SCREENSHOT, "--format", "odt"), errors.InvalidRequest),
-    (("read", SCREENSHOT, "--format", "docx"), errors.InvalidRequest),
-    (("read", SCREENSHOT, "--region", "1,2,3"), errors.InvalidRequest),
-    (("info", str(GOLDEN / "index.json")), errors.ModelFileError),
-    (("check-golden", str(SAMPLES)), errors.InvalidRequest),
-    (("bench", "--random-full", "q5"), errors.InvalidRequest),
-])
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("read", "no-such-file.png"), errors.UnreadableFile),
+        (("read", SCREENSHOT, "--model", "nowhere/nothing.uocr"), errors.ModelNotFound),
+        (("read", SCREENSHOT, "--model", "nonsense"), errors.ModelNotFound),
+        (("read", SCREENSHOT, "--memory-budget", "1 MB"), errors.OverBudget),
+        (("read", SCREENSHOT, "--memory-budget", "40 MB"), errors.OverBudget),
+        (("read", SCREENSHOT, "--memory-budget", "many"), errors.InvalidRequest),
+        (("read", SCREENSHOT, "--preset", "huge"), errors.InvalidRequest),
+        (("read", SCREENSHOT, "--format", "odt"), errors.InvalidRequest),
+        (("read", SCREENSHOT, "--format", "docx"), errors.InvalidRequest),
+        (("read", SCREENSHOT, "--region", "1,2,3"), errors.InvalidRequest),
+        (("info", str(GOLDEN / "index.json")), errors.ModelFileError),
+        (("check-golden", str(SAMPLES)), errors.InvalidRequest),
+        (("bench", "--random-full", "q5"), errors.InvalidRequest),
+    ],
+)
 def test_each_cause_has_its_exit_code_and_one_line(run, arguments, code) -> None:
-    found, out, err = run(*arguments)
+    found, _, err = run(*arguments)
     assert found == code.exit_code, err
     assert err.startswith("uocr: ") and "Traceback" not in err
 
 
 def test_exit_codes_are_listed_in_help() -> None:
-    text = subprocess.run([sys.executable, "-m", "uocr.cli", "read", "--help"], capture_output=True, text=True,
-                          check=True, env=os.environ | {"COLUMNS": "200"}).stdout
+    text = subprocess.run(
+        [sys.executable, "-m", "uocr.cli", "read", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"COLUMNS": "200"},
+    ).stdout
     codes = {c.exit_code for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.UocrError)}
     for code in codes - {1}:
         assert f"{code} " in text, code
@@ -167,8 +177,12 @@ def test_profile_shows_operators_with_their_share(run) -> None:
 def test_resume_goes_on_after_the_pages_of_the_journal(run, tmp_path: Path) -> None:
     leaflet = str(SAMPLES / "leaflet.pdf")
     environment = os.environ | {"XDG_STATE_HOME": str(tmp_path / "state")}
-    process = subprocess.Popen([sys.executable, "-m", "uocr.cli", "read", leaflet, "--resume", "-o",
-                                str(tmp_path / "out.md")], stderr=subprocess.PIPE, env=environment, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "uocr.cli", "read", leaflet, "--resume", "-o", str(tmp_path / "out.md")],
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+    )
     for line in process.stderr:
         if "page 2" in line:  # page 1 is journalled
             process.send_signal(signal.SIGKILL)
@@ -185,8 +199,11 @@ def test_resume_goes_on_after_the_pages_of_the_journal(run, tmp_path: Path) -> N
 
 def test_ctrl_c_stops_cleanly_and_keeps_finished_pages(tmp_path: Path) -> None:
     target = tmp_path / "out.json"
-    process = subprocess.Popen([sys.executable, "-m", "uocr.cli", "read", str(SAMPLES / "leaflet.pdf"), "-o", str(target),
-                                "--format", "json"], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "uocr.cli", "read", str(SAMPLES / "leaflet.pdf"), "-o", str(target), "--format", "json"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     for line in process.stderr:
         if "page 2" in line:
             process.send_signal(signal.SIGINT)
@@ -198,8 +215,12 @@ def test_ctrl_c_stops_cleanly_and_keeps_finished_pages(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error(blank: str) -> None:
-    process = subprocess.Popen([sys.executable, "-m", "uocr.cli", "info", "--tensors"], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "uocr.cli", "info", "--tensors"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     process.stdout.readline()
     process.stdout.close()
     deadline = time.monotonic() + 60

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from uocr import native
+from uocr.views import visual_tokens
 
 from tests.conftest import BUILT_IN
-from uocr.views import visual_tokens
 
 WATCHED = """
 import sys
@@ -31,7 +31,8 @@ before = resident()
 engine = native.Engine(sys.argv[1], precision=sys.argv[5])
 info = engine.info()
 ids = [info.bos_id, *[info.image_id] * count, 70, 403]
-plan = native.Plan(ids, global_size=size, crop_cols=cols, crop_rows=rows, max_new_tokens=200, ignore_eos=True, loop_history=0)
+plan = native.Plan(ids, global_size=size, crop_cols=cols, crop_rows=rows, max_new_tokens=200, ignore_eos=True,
+                   loop_history=0)
 estimate = engine.estimate(plan)
 peak = 0
 with engine.begin(plan) as run:
@@ -69,12 +70,17 @@ def test_ten_thousand_tokens_take_no_more_memory_than_a_hundred(golden_model: Pa
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads resident memory from /proc")
-@pytest.mark.parametrize(("size", "cols", "rows", "precision"),
-                         [(1024, 0, 0, "fast"), (1024, 2, 1, "exact"), (640, 0, 0, "exact")])
+@pytest.mark.parametrize(
+    ("size", "cols", "rows", "precision"), [(1024, 0, 0, "fast"), (1024, 2, 1, "exact"), (640, 0, 0, "exact")]
+)
 def test_the_operating_system_sees_no_more_than_was_promised(size: int, cols: int, rows: int, precision: str) -> None:
     """Growth of anonymous resident memory, a count that the engine has no part in."""
-    output = subprocess.run([sys.executable, "-c", WATCHED, BUILT_IN, str(size), str(cols), str(rows), precision],
-                            capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(
+        [sys.executable, "-c", WATCHED, BUILT_IN, str(size), str(cols), str(rows), precision],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     growth, promised = map(int, output.split())
     assert 0.5 * promised < growth <= promised + 16 * 2**20
 

@@ -16,8 +16,14 @@ Exit codes, one a cause:
 40 output · 41 output exists · 42 output failed (full, read-only) · 43 journal does not fit · 130 stopped
 """
 
-app = typer.Typer(name="uocr", add_completion=False, no_args_is_help=True, epilog=EXIT_CODES,
-                  help="Read pictures and PDFs on this machine.", rich_markup_mode="rich")
+app = typer.Typer(
+    name="uocr",
+    add_completion=False,
+    no_args_is_help=True,
+    epilog=EXIT_CODES,
+    help="Read pictures and PDFs on this machine.",
+    rich_markup_mode="rich",
+)
 
 app.command(epilog=EXIT_CODES)(read.read)
 app.command()(manage.convert)

@@ -24,12 +24,17 @@ def doctor(
     path = models.resolve(model, None)
     with native.Engine(path) as engine:
         info = engine.info()
-        view.out.print(f"back end {info.backend}, vector code {info.simd}, {info.threads} threads, "
-                       f"memory budget {view.size(info.budget)}")
+        view.out.print(
+            f"back end {info.backend}, vector code {info.simd}, {info.threads} threads, "
+            f"memory budget {view.size(info.budget)}"
+        )
         if info.simd == "portable":
             view.out.print("This processor has no vector code of ours: reading works and is several times slower.")
-        view.out.print(f"model {path}: {info.profile}, {info.parameters:,} parameters, {view.size(info.file_bytes)}, "
-                       f"id {info.model_id[:16]}", markup=False)
+        view.out.print(
+            f"model {path}: {info.profile}, {info.parameters:,} parameters, {view.size(info.file_bytes)}, "
+            f"id {info.model_id[:16]}",
+            markup=False,
+        )
         if verify:
             engine.verify()
             view.out.print("every payload hash is right")

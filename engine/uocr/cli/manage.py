@@ -17,8 +17,14 @@ Quant = Annotated[str, typer.Option(help="f32, f16, q8 or q4.")]
 
 
 def _bar() -> Progress:
-    return Progress(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
-                    TimeRemainingColumn(), console=view.err)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=view.err,
+    )
 
 
 def convert(
@@ -30,8 +36,13 @@ def convert(
     """Convert a checkpoint to one .uocr file, tensor by tensor."""
     with _bar() as progress:
         task = progress.add_task(f"{source.name} to {quant}", total=None)
-        report = convert_checkpoint(source, target, quant, overwrite=overwrite,
-                                    progress=lambda done, total: progress.update(task, completed=done, total=total))
+        report = convert_checkpoint(
+            source,
+            target,
+            quant,
+            overwrite=overwrite,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
+        )
     for line in report.lines():
         view.out.print(line, markup=False)
     return 0
@@ -54,7 +65,9 @@ def pull(
 
 
 def info(
-    model: Annotated[str | None, typer.Argument(help="A .uocr file or a model's name; default: the built-in one.")] = None,
+    model: Annotated[
+        str | None, typer.Argument(help="A .uocr file or a model's name; default: the built-in one.")
+    ] = None,
     tensors: Annotated[bool, typer.Option(help="List every tensor.")] = False,
 ) -> int:
     """Show what a model file holds and where models are kept."""
@@ -62,11 +75,14 @@ def info(
     with ModelFile.open(path) as file:
         front = file.front_end
         count = sum(t.count for t in file.tensors.values())
-        view.out.print(f"{path}\n  {front.get('name')}: {front.get('description', '')}\n  profile {file.profile}, "
-                       f"{len(file.tensors)} tensors, {count:,} parameters, {view.size(path.stat().st_size)}\n"
-                       f"  presets {', '.join(front.get('trained_presets', []))}; default {front.get('default_preset')}; "
-                       f"several pages in one pass: {'yes' if front.get('multi_page') else 'no'}\n"
-                       f"  model id {file.model_id.hex()}", markup=False)
+        view.out.print(
+            f"{path}\n  {front.get('name')}: {front.get('description', '')}\n  profile {file.profile}, "
+            f"{len(file.tensors)} tensors, {count:,} parameters, {view.size(path.stat().st_size)}\n"
+            f"  presets {', '.join(front.get('trained_presets', []))}; default {front.get('default_preset')}; "
+            f"several pages in one pass: {'yes' if front.get('multi_page') else 'no'}\n"
+            f"  model id {file.model_id.hex()}",
+            markup=False,
+        )
         if tensors:
             for tensor in file.tensors.values():
                 shape = " x ".join(map(str, tensor.shape))

@@ -15,8 +15,9 @@ from uocr.cli import view
 
 def bench(
     model: Annotated[str | None, typer.Option(help="built-in, a pulled name or a .uocr file.")] = None,
-    random_full: Annotated[str | None, typer.Option(help="Make a model of the full shapes with random weights on the "
-                                                        "spot: f16, q8 or q4.")] = None,
+    random_full: Annotated[
+        str | None, typer.Option(help="Make a model of the full shapes with random weights on the spot: f16, q8 or q4.")
+    ] = None,
     threads: Annotated[int, typer.Option(help="0: all this process may use.")] = 0,
     precision: Annotated[str, typer.Option(help="fast or exact.")] = "fast",
     decode_tokens: Annotated[int, typer.Option(help="Tokens to decode.")] = 64,
@@ -25,9 +26,11 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", help="Numbers as JSON on standard output.")] = False,
 ) -> int:
     """Measure tokens a second and seconds a view."""
+
     def measure(path: Path) -> benchmarks.Figures:
-        return benchmarks.measure(path, threads=threads, precision=precision, decode_tokens=decode_tokens, views=views,
-                                  profile=profile)
+        return benchmarks.measure(
+            path, threads=threads, precision=precision, decode_tokens=decode_tokens, views=views, profile=profile
+        )
 
     if random_full is not None:
         with benchmarks.random_full_model(random_full) as path:

@@ -27,8 +27,11 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
         numbers = _is_numbers(hints[f.name])
         default, kind = (None, str | None) if numbers else (f.default, hints[f.name])
         option = typer.Option(help=f.metadata["help"])
-        added.append(inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=default,
-                                       annotation=Annotated[kind, option]))
+        added.append(
+            inspect.Parameter(
+                f.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
+            )
+        )
     signature = inspect.Signature([p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + added)
     command.__signature__ = signature  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()} | {"return": int}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,11 +28,14 @@ CUT_SHORT = 3
 def read(
     inputs: Annotated[list[str], typer.Argument(help="Files, folders, patterns, web addresses; - for standard input.")],
     format: Annotated[str, typer.Option(help="txt, md, html, json, docx or pdf.")] = "md",
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="File or folder to write; default: show the "
-                                                "text.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File or folder to write; default: show the text.")
+    ] = None,
     model: Annotated[str | None, typer.Option(help="built-in, a pulled name or a .uocr file.")] = None,
     quant: Annotated[str | None, typer.Option(help="f16, q8 or q4 of a named model.")] = None,
-    memory_budget: Annotated[str, typer.Option(help='For everything, e.g. "2 GB"; default: 80 % of this machine.')] = "0",
+    memory_budget: Annotated[
+        str, typer.Option(help='For everything, e.g. "2 GB"; default: 80 % of this machine.')
+    ] = "0",
     threads: Annotated[int, typer.Option(help="0: all this process may use.")] = 0,
     precision: Annotated[str, typer.Option(help="fast or exact.")] = "fast",
     as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on standard output.")] = False,
@@ -48,8 +50,18 @@ def read(
     job = Job(options.settings_of(settings), "json" if as_json else format, output, per_page, overwrite, resume, quiet)
     names = expand_inputs(inputs)
     job.check_targets(names)
-    with UnlimitedOCR(model, quant=quant, memory_budget=memory_budget, threads=threads, precision=precision,
-                      profile=profile, settings=job.settings) as ocr, _stopped_by_ctrl_c(job.control):
+    with (
+        UnlimitedOCR(
+            model,
+            quant=quant,
+            memory_budget=memory_budget,
+            threads=threads,
+            precision=precision,
+            profile=profile,
+            settings=job.settings,
+        ) as ocr,
+        _stopped_by_ctrl_c(job.control),
+    ):
         for name in names:
             if job.control.cancelled:
                 break
@@ -62,12 +74,22 @@ def read(
 class Job:
     """One call of `uocr read` over its inputs."""
 
-    def __init__(self, settings: ReadSettings, format: str, output: Path | None, per_page: bool, overwrite: bool,
-                 resume: bool, quiet: bool) -> None:
+    def __init__(
+        self,
+        settings: ReadSettings,
+        format: str,
+        output: Path | None,
+        per_page: bool,
+        overwrite: bool,
+        resume: bool,
+        quiet: bool,
+    ) -> None:
         if format not in export.FORMATS:
             raise errors.InvalidRequest(f"--format is {format!r}; choose one of {', '.join(export.FORMATS)}.")
         if output is None and format in ("docx", "pdf"):
-            raise errors.InvalidRequest(f"A {format} file cannot be shown on the screen; name a file or folder with -o.")
+            raise errors.InvalidRequest(
+                f"A {format} file cannot be shown on the screen; name a file or folder with -o."
+            )
         self.settings, self.format, self.output = settings, format, output
         self.per_page, self.overwrite, self.resume, self.quiet = per_page, overwrite, resume, quiet
         self.control = Control()
@@ -85,8 +107,10 @@ class Job:
         for name in names:
             target = self.target(name)
             if target in taken:
-                raise errors.OutputExists(f"{taken[target]} and {name} would both be written to {target}; "
-                                          "read them in two runs with two folders.")
+                raise errors.OutputExists(
+                    f"{taken[target]} and {name} would both be written to {target}; "
+                    "read them in two runs with two folders."
+                )
             taken[target] = name
             if target.exists() and not self.overwrite and not self.per_page:
                 raise errors.OutputExists(f"{target} exists; add --overwrite or name another place with -o.")
@@ -100,76 +124,84 @@ class Job:
 
     def read(self, ocr: UnlimitedOCR, name: str | Path) -> None:
         """Reads one input; its errors are told and counted, and never stop the next."""
+        s = self.settings
         try:
-            document = self._read(ocr, name)
-            self._note_pages(document)
-            if any(p.finish_reason is not FinishReason.ERROR for p in document.pages):
-                self._write(document, name)
+            with open_source(
+                name, pages=s.pages, dpi=s.dpi, password=s.password, compat=s.compat, limits=ocr.limits
+            ) as source:
+                document = self._read(ocr, source)
+                self._note_pages(document)
+                if any(p.finish_reason is not FinishReason.ERROR for p in document.pages):
+                    self._write(document, source, name)
         except errors.UocrError as problem:
             view.error(problem)
             self._fail(problem.exit_code)
 
-    def _read(self, ocr: UnlimitedOCR, name: str | Path) -> Document:
-        s = self.settings
-        with open_source(name, pages=s.pages, dpi=s.dpi, password=s.password, compat=s.compat, limits=ocr.limits) as source:
-            log = journal.Journal.open(journal.default_path(source.name, ocr.identity(source)), ocr.identity(source)) \
-                if self.resume else None
-            done: dict[int, Page] = {p.index: p for p in log.pages} if log is not None else {}
-            if done and not self.quiet:
-                view.err.print(f"{source.name}: going on after {len(done)} pages of the journal", markup=False)
-            document = None
-            for event in ocr.stream(source, control=self.control, skip=done):
-                self._show(event)
-                if isinstance(event, events.PageFinished) and event.error is not None:
+    def _read(self, ocr: UnlimitedOCR, source: Source) -> Document:
+        log = None
+        if self.resume:
+            identity = ocr.identity(source)
+            log = journal.Journal.open(journal.default_path(source.name, identity), identity)
+        done: dict[int, Page] = {p.index: p for p in log.pages} if log is not None else {}
+        if done and not self.quiet:
+            view.err.print(f"{source.name}: going on after {len(done)} pages of the journal", markup=False)
+        document = None
+        for event in ocr.stream(source, control=self.control, skip=done):
+            self._show(event)
+            if isinstance(event, events.PageFinished):
+                if event.error is not None:
                     self._fail(event.error.exit_code)
-                if isinstance(event, events.PageFinished) and log is not None and event.page.complete:
+                elif log is not None and event.page.complete:
                     log.append(event.page)
-                if isinstance(event, events.DocumentFinished):
-                    document = event.document
-            assert document is not None
-            document.pages = sorted([*done.values(), *document.pages], key=lambda p: source.indices.index(p.index))
-            if log is not None:
-                log.close(finished=document.complete)
-            return document
+            if isinstance(event, events.DocumentFinished):
+                document = event.document
+        assert document is not None
+        document.pages = sorted([*done.values(), *document.pages], key=lambda p: source.indices.index(p.index))
+        if log is not None:
+            log.close(finished=document.complete)
+        return document
+
+    @property
+    def _streams(self) -> bool:
+        """Text goes to a terminal while it is read; anywhere else whole documents are written at the end."""
+        return self.output is None and self.format in ("md", "txt") and sys.stdout.isatty()
 
     def _show(self, event: events.ReadEvent) -> None:
-        streaming = self.output is None and self.format in ("md", "txt") and sys.stdout.isatty()
         match event:
             case events.PageStarted(page=page) if not self.quiet:
-                view.err.print(f"{page.source}, page {page.index + 1}: {page.width} x {page.height} pixels, "
-                               f"{event.visual_tokens} visual tokens, estimate {view.size(event.estimate.total)}",
-                               style="dim", markup=False)
-            case events.TextDelta(text=text) if streaming:
-                view.out.print(text, end="", markup=False)
+                view.err.print(
+                    f"{page.source}, page {page.index + 1}: {page.width} x {page.height} pixels, "
+                    f"{event.visual_tokens} visual tokens, estimate {view.size(event.estimate.total)}",
+                    style="dim",
+                    markup=False,
+                )
+            case events.BlockEvent() if self._streams:
+                view.stream(event.event)
             case events.PageFinished(page=page):
-                if streaming:
-                    view.out.print()
                 if event.error is not None:
                     view.error(event.error)
                 elif not self.quiet:
                     for line in view.page_lines(page):
                         view.err.print(line, style="dim", markup=False)
 
-    def _write(self, document: Document, name: str | Path) -> None:
+    def _write(self, document: Document, source: Source, name: str | Path) -> None:
         """Documents into files, or to standard output what was not streamed there already."""
-        if self.output is None and self.format in ("md", "txt") and sys.stdout.isatty():
-            return
-        with open_source(name, dpi=self.settings.dpi, password=self.settings.password, compat=self.settings.compat) \
-                if str(name) != "-" else nullcontext() as source:
-            images = None if source is None else _page_images(source, self.settings)
-            originals = (lambda page: name) if source is not None and source.kind == "pdf" and Path(name).is_file() else None
-            if self.output is not None:
-                exported = export.export(document, self.target(name), self.format, overwrite=self.overwrite,
-                                         per_page=self.per_page, page_images=images, originals=originals)
-                for line in [*(f"written: {path}" for path in exported.files), *exported.notes]:
-                    if not self.quiet:
-                        view.err.print(line, markup=False)
-            else:
-                with tempfile.TemporaryDirectory(prefix="uocr-") as folder:
-                    path = Path(folder) / f"page.{self.format}"
-                    export.export(document, path, self.format, pictures=False)
-                    sys.stdout.write(path.read_text("utf-8"))
-                    sys.stdout.flush()
+        if self.output is not None:
+            exported = export.export(
+                document,
+                self.target(name),
+                self.format,
+                overwrite=self.overwrite,
+                per_page=self.per_page,
+                page_images=_page_images(source, self.settings),
+                originals=_originals(source, name, self.settings),
+            )
+            for line in [*(f"written: {path}" for path in exported.files), *exported.notes]:
+                if not self.quiet:
+                    view.err.print(line, markup=False)
+        elif not self._streams:
+            sys.stdout.write(export.to_text(document, self.format))
+            sys.stdout.flush()
 
     def _note_pages(self, document: Document) -> None:
         if self.control.cancelled:
@@ -191,6 +223,14 @@ def _page_images(source: Source, settings: ReadSettings) -> Callable[[Page], Any
         return turned(picture, settings.rotate)
 
     return image
+
+
+def _originals(source: Source, name: str | Path, settings: ReadSettings) -> export.Originals | None:
+    """The PDF file behind the pages, to keep its pages as they are; a turned page fits only its own picture."""
+    if source.kind != "pdf" or settings.rotate or not Path(name).is_file():
+        return None
+    original = export.Original(Path(name), settings.password)
+    return lambda page: original
 
 
 @contextmanager

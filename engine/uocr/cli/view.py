@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from uocr import markup
 from uocr.document import FinishReason, Page
 from uocr.errors import OverBudget, UocrError
 from uocr.native import ProfileRow
@@ -47,6 +48,15 @@ def memory_table(estimate: Mapping[str, int], peak: Mapping[str, int]) -> Table:
     return table
 
 
+def stream(event: markup.Event) -> None:
+    """Text as it is read, one block a paragraph, without its markers."""
+    match event:
+        case markup.BlockText(delta=delta):
+            out.print(delta, end="", markup=False)
+        case markup.BlockFinished():
+            out.print("\n")
+
+
 def error(problem: UocrError) -> None:
     """One line for what went wrong; a refused budget also shows the table it was refused with."""
     err.print(f"uocr: {problem}", markup=False, style="red")
@@ -63,8 +73,15 @@ def profile_table(rows: Sequence[ProfileRow]) -> Table:
         table.add_column(title, justify="right")
     for r in rows:
         busy = r.seconds or float("inf")
-        table.add_row(r.name, f"{r.calls:,}", f"{r.seconds:.3f}", f"{100 * r.seconds / total:.1f} %", size(r.bytes),
-                      f"{r.bytes / busy / 1e9:.1f}", f"{r.flops / busy / 1e9:.1f}")
+        table.add_row(
+            r.name,
+            f"{r.calls:,}",
+            f"{r.seconds:.3f}",
+            f"{100 * r.seconds / total:.1f} %",
+            size(r.bytes),
+            f"{r.bytes / busy / 1e9:.1f}",
+            f"{r.flops / busy / 1e9:.1f}",
+        )
     return table
 
 
@@ -75,8 +92,10 @@ def page_lines(page: Page) -> list[str]:
     if page.error:
         lines.append(f"error: {page.error}")
     if t.generated_tokens:
-        lines.append(f"tokens: {t.generated_tokens} written, {t.prompt_tokens} in the prompt ({t.visual_tokens} visual), "
-                     f"{t.tokens_per_second:.1f} tokens/s")
+        lines.append(
+            f"tokens: {t.generated_tokens} written, {t.prompt_tokens} in the prompt ({t.visual_tokens} visual), "
+            f"{t.tokens_per_second:.1f} tokens/s"
+        )
         lines.append(f"time: vision {t.vision_s:.2f} s, prefill {t.prefill_s:.2f} s, decode {t.decode_s:.2f} s")
     if page.confidence is not None:
         lines.append(f"confidence: {page.confidence:.3f}")

@@ -21,7 +21,7 @@ from uocr.export.pictures import PageImages, PictureFolder
 from uocr.export.target import output_file
 from uocr.export.writer import Job, Original, Originals, Writer
 
-__all__ = ["FORMATS", "Exported", "Original", "export", "load_json", "to_text"]
+__all__ = ["FORMATS", "Exported", "Original", "Originals", "export", "load_json", "to_text"]
 
 _WRITERS = {
     "txt": "plain_text:PlainTextWriter",

@@ -25,7 +25,7 @@ from uocr.export.pdf_page import PageFrame, add_content, add_font
 from uocr.export.pictures import jpeg
 from uocr.export.text_layer import Area, placed_lines
 from uocr.export.writer import Job, Original, Writer
-from uocr.sources.pdf import _MUPDF as MUPDF_LOCK
+from uocr.sources.pdf import MUPDF_LOCK
 
 _CHUNK = 16
 """Pages of pictures held in memory before they go to the file."""

@@ -17,12 +17,19 @@ from uocr.golden.pictures import picture
 PARTS = ("pixels", "text", "layout", "ngram", "vision", "decoder")
 
 
-def check_golden(folder: Path, *, profile: str = "f32", precision: str = "exact", threads: int = 0, simd: str = "auto",
-                 parts: tuple[str, ...] = PARTS) -> Iterator[Result]:
+def check_golden(
+    folder: Path,
+    *,
+    profile: str = "f32",
+    precision: str = "exact",
+    threads: int = 0,
+    simd: str = "auto",
+    parts: tuple[str, ...] = PARTS,
+) -> Iterator[Result]:
     """Yields one Result an array. f32 weights in EXACT precision must give ratios of at most 1 everywhere.
 
-    Other profiles and FAST follow the stored tokens (teacher forcing) and report how far they are. Raises InvalidRequest
-    when `folder` is no golden set.
+    Other profiles and FAST follow the stored tokens (teacher forcing) and report how far they are.
+    Raises InvalidRequest when `folder` is no golden set.
     """
     if not (folder / "index.json").is_file() or not (folder / "model").is_dir():
         raise errors.InvalidRequest(f"{folder} is no golden set: it has no index.json beside a folder model.")

@@ -59,7 +59,8 @@ def equal(name: str, mine: Any, reference: Any) -> Result:
     if mine == reference:
         return Result(name, 0.0, "equal", network=False)
     if isinstance(mine, list) and isinstance(reference, list):
-        place = next((i for i, (m, r) in enumerate(zip(mine, reference, strict=False)) if m != r),
-                     min(len(mine), len(reference)))
+        place = next(
+            (i for i, (m, r) in enumerate(zip(mine, reference, strict=False)) if m != r), min(len(mine), len(reference))
+        )
         return Result(name, float("inf"), f"differs at {place}; {len(mine)} against {len(reference)} items", False)
     return Result(name, float("inf"), f"{str(mine)[:40]!r} against {str(reference)[:40]!r}", False)

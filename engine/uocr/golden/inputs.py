@@ -18,14 +18,20 @@ from uocr.views import Preset, make_views
 def check_pixels(golden: GoldenSet, pictures: Pictures) -> Iterator[Result]:
     """Every view of every case: grid, count, bytes, first and last rows, bytes after normalisation."""
     table = native.pixel_table()
-    yield equal("preprocess.npz:pixel_table_bf16", table.tolist(),
-                golden.arrays("preprocess.npz")["pixel_table_bf16"].astype(np.float32).tolist())
+    yield equal(
+        "preprocess.npz:pixel_table_bf16",
+        table.tolist(),
+        golden.arrays("preprocess.npz")["pixel_table_bf16"].astype(np.float32).tolist(),
+    )
     bf16 = (table.view(np.uint32) >> 16).astype("<u2")
     data = golden.json("preprocess.json")
     for image in data["images"]:
         picture = pictures(image["name"])
-        yield equal(f"preprocess.json:image {image['name']}", [list(picture.size), _sha(picture.tobytes())],
-                    [image["rgb_size"], image["rgb_sha256"]])
+        yield equal(
+            f"preprocess.json:image {image['name']}",
+            [list(picture.size), _sha(picture.tobytes())],
+            [image["rgb_size"], image["rgb_sha256"]],
+        )
     for case in data["cases"]:
         names = case["image"] if isinstance(case["image"], list) else [case["image"]]
         size = case.get("base_size", case["image_size"])
@@ -36,12 +42,18 @@ def check_pixels(golden: GoldenSet, pictures: Pictures) -> Iterator[Result]:
         # upstream lists the global view first; the engine takes the crops first
         listed = views if len(pages) > 1 else [views[-1], *views[:-1]]
         grids = [[page.crop_cols, page.crop_rows] for page in pages]
-        yield equal(label, [grids if len(pages) > 1 else grids[0], len(views), sum(p.visual_tokens for p in pages)],
-                    [case["crop_grid_w_h"], case["n_views"], case["visual_tokens"]])
+        yield equal(
+            label,
+            [grids if len(pages) > 1 else grids[0], len(views), sum(p.visual_tokens for p in pages)],
+            [case["crop_grid_w_h"], case["n_views"], case["visual_tokens"]],
+        )
         for number, (view, wanted) in enumerate(zip(listed, case["views"], strict=True)):
             planar = np.ascontiguousarray(bf16[view].transpose(2, 0, 1))
-            yield equal(f"{label}/view{number}", [_sha(view.tobytes()), _sha(planar.tobytes())],
-                        [wanted["sha256_rgb_uint8"], wanted["sha256_bf16_chw"]])
+            yield equal(
+                f"{label}/view{number}",
+                [_sha(view.tobytes()), _sha(planar.tobytes())],
+                [wanted["sha256_rgb_uint8"], wanted["sha256_bf16_chw"]],
+            )
 
 
 def check_text(golden: GoldenSet) -> Iterator[Result]:

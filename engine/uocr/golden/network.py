@@ -9,9 +9,15 @@ import numpy as np
 
 from uocr import native
 from uocr.golden.compare import GoldenSet, Result, equal
-from uocr.views import PRESETS, ViewPlan, make_views, plan_views
+from uocr.views import ViewPlan, make_views
 
-VISION_PRESETS = {"base": "base", "small640": "small", "gundam2x1": "gundam", "gundam2x3": "gundam", "twopage": "multi-page"}
+VISION_PRESETS = {
+    "base": "base",
+    "small640": "small",
+    "gundam2x1": "gundam",
+    "gundam2x3": "gundam",
+    "twopage": "multi-page",
+}
 DECODER_ROWS = {"c0": None, "c1": "base", "c2": "small640", "c3": "small640", "c4": "gundam2x1"}
 CHANNELS_FIRST = ("sam/neck", "sam/net_2", "sam/net_3")
 
@@ -20,25 +26,39 @@ Pictures = Callable[[str], Any]
 
 def view_plan(prompt_ids: list[int], views: list[ViewPlan], **more: Any) -> native.Plan:
     crops = views[0].crop_count > 0 if views else False
-    return native.Plan(prompt_ids, pages=len(views), global_size=views[0].global_size if views else 1024,
-                       crop_cols=views[0].crop_cols if crops else 0, crop_rows=views[0].crop_rows if crops else 0,
-                       allow_padding_ids=True, loop_history=0, **more)
+    return native.Plan(
+        prompt_ids,
+        pages=len(views),
+        global_size=views[0].global_size if views else 1024,
+        crop_cols=views[0].crop_cols if crops else 0,
+        crop_rows=views[0].crop_rows if crops else 0,
+        allow_padding_ids=True,
+        loop_history=0,
+        **more,
+    )
 
 
 def case_views(golden: GoldenSet, case: str, pictures: Pictures) -> list[ViewPlan]:
     names = golden.index["vision_inputs"][case]["image"]
-    return [plan_views(*pictures(name).size, VISION_PRESETS[case]) for name in names]
+    return [make_views(pictures(name), VISION_PRESETS[case]).plan for name in names]
 
 
 def check_layout(golden: GoldenSet, engine: native.Engine) -> Iterator[Result]:
     """Which token of which view lies on which visual row."""
-    grids = {"base": (1024, 1, 0, 0), "small640": (640, 1, 0, 0), "g2x1": (1024, 1, 2, 1), "g2x3": (1024, 1, 2, 3),
-             "g3x2": (1024, 1, 3, 2), "two_pages": (1024, 2, 0, 0)}
+    grids = {
+        "base": (1024, 1, 0, 0),
+        "small640": (640, 1, 0, 0),
+        "g2x1": (1024, 1, 2, 1),
+        "g2x3": (1024, 1, 2, 3),
+        "g3x2": (1024, 1, 3, 2),
+        "two_pages": (1024, 2, 0, 0),
+    }
     info = engine.info()
     for name, (size, pages, cols, rows) in grids.items():
         count = golden.arrays("layout.npz")[name].shape[0]
-        plan = native.Plan([info.bos_id] + [info.image_id] * count, pages=pages, global_size=size, crop_cols=cols,
-                           crop_rows=rows)
+        plan = native.Plan(
+            [info.bos_id] + [info.image_id] * count, pages=pages, global_size=size, crop_cols=cols, crop_rows=rows
+        )
         yield golden.compare("layout.npz", name, engine.layout(plan))
 
 
@@ -49,12 +69,12 @@ def check_vision(golden: GoldenSet, engine: native.Engine, pictures: Pictures) -
     for case in golden.index["vision_inputs"]:
         names = [n.partition("/")[2] for n in reference if n.startswith(case + "/") and not n.endswith("rows_fp32pix")]
         stages = {n.partition("@")[0] for n in names}
-        pages = [make_views(pictures(n), VISION_PRESETS[case])
-                 for n in golden.index["vision_inputs"][case]["image"]]
+        pages = [make_views(pictures(n), VISION_PRESETS[case]) for n in golden.index["vision_inputs"][case]["image"]]
         pixels = [view for page in pages for view in page.views]
         rows = sum(page.visual_tokens for page in pages)
-        plan = view_plan([info.bos_id] + [info.image_id] * rows + [info.bos_id], [p.plan for p in pages],
-                         max_new_tokens=1)
+        plan = view_plan(
+            [info.bos_id] + [info.image_id] * rows + [info.bos_id], [p.plan for p in pages], max_new_tokens=1
+        )
         with engine.begin(plan) as run:
             run.capture(*{"proj" if s.startswith("proj") else s for s in stages})
             for event in run.events():
@@ -93,8 +113,9 @@ def check_decoder(golden: GoldenSet, engine: native.Engine, pictures: Pictures, 
 
 
 class _Case:
-    def __init__(self, golden: GoldenSet, engine: native.Engine, pictures: Pictures, case: str, source: str | None,
-                 forced: bool) -> None:
+    def __init__(
+        self, golden: GoldenSet, engine: native.Engine, pictures: Pictures, case: str, source: str | None, forced: bool
+    ) -> None:
         self.golden, self.engine, self.case, self.forced = golden, engine, case, forced
         self.table = golden.index["decoder_cases"][case]
         arrays = golden.arrays("decoder.npz")
@@ -106,20 +127,38 @@ class _Case:
         self.steps = len(self.ref.get("tokens", [0]))
 
     def results(self) -> Iterator[Result]:
-        plan = view_plan(self.ref["input_ids"].tolist(), self.views, max_new_tokens=self.steps,
-                         ring_window=self.table["window"], ngram_size=self.table.get("ngram_size", 0),
-                         ngram_window=self.table.get("ngram_window", 1))
+        plan = view_plan(
+            self.ref["input_ids"].tolist(),
+            self.views,
+            max_new_tokens=self.steps,
+            ring_window=self.table["window"],
+            ngram_size=self.table.get("ngram_size", 0),
+            ngram_window=self.table.get("ngram_window", 1),
+        )
         with self.engine.begin(plan) as run:
             if self.rows is not None:
                 run.set_rows(self.rows)
-            run.capture("embeds", "final_norm", "logits", "cache_k0", "cache_v0", *(f"layer{i}" for i in self.layers),
-                        *(f"router_{kind}{i}" for kind in ("ids", "weights", "probs") for i in self.moe))
+            run.capture(
+                "embeds",
+                "final_norm",
+                "logits",
+                "cache_k0",
+                "cache_v0",
+                *(f"layer{i}" for i in self.layers),
+                *(f"router_{kind}{i}" for kind in ("ids", "weights", "probs") for i in self.moe),
+            )
             run.all_logits()
             yield from self._prefill_and_decode(run)
 
     def _prefill_and_decode(self, run: native.Run) -> Iterator[Result]:
-        mine: dict[str, list[Any]] = {"tokens": [], "gen_logits": [], "gen_router_idx": [], "gen_router_weight": [],
-                                      "gen_hidden": [], "bans": []}
+        mine: dict[str, list[Any]] = {
+            "tokens": [],
+            "gen_logits": [],
+            "gen_router_idx": [],
+            "gen_router_weight": [],
+            "gen_hidden": [],
+            "bans": [],
+        }
         hidden_steps = set(self.ref.get("hidden_steps", np.array([])).tolist())
         if self.forced and "tokens" in self.ref:
             run.force_token(int(self.ref["tokens"][0]))
@@ -163,8 +202,12 @@ class _Case:
         hidden = np.stack([run.fetch(f"layer{i}") for i in self.layers])
         logits = run.fetch("logits")
         values = {
-            "embeds": run.fetch("embeds"), "prefill_hidden": hidden, "prefill_hidden_last": hidden[:, -1],
-            "prefill_final_norm": run.fetch("final_norm"), "prefill_logits": logits, "prefill_logits_last": logits[-1],
+            "embeds": run.fetch("embeds"),
+            "prefill_hidden": hidden,
+            "prefill_hidden_last": hidden[:, -1],
+            "prefill_final_norm": run.fetch("final_norm"),
+            "prefill_logits": logits,
+            "prefill_logits_last": logits[-1],
             "prefill_router_idx": np.stack([run.fetch(f"router_ids{i}") for i in self.moe]),
             "prefill_router_weight": np.stack([run.fetch(f"router_weights{i}") for i in self.moe]),
             "prefill_router_probs": np.stack([run.fetch(f"router_probs{i}") for i in self.moe]),
@@ -177,9 +220,16 @@ class _Case:
 def check_ngram(golden: GoldenSet, engine: native.Engine) -> Iterator[Result]:
     """The repeat guard: each stored sequence is a prompt, its bans are those of the first step."""
     for i, case in enumerate(golden.json("ngram.json")["cases"]):
-        plan = native.Plan(case["sequence"], pages=0, max_new_tokens=1, ngram_size=case["ngram_size"],
-                           ngram_window=case["window"], guard_allow=tuple(case["whitelist"] or ()),
-                           allow_padding_ids=True, loop_history=0)
+        plan = native.Plan(
+            case["sequence"],
+            pages=0,
+            max_new_tokens=1,
+            ngram_size=case["ngram_size"],
+            ngram_window=case["window"],
+            guard_allow=tuple(case["whitelist"] or ()),
+            allow_padding_ids=True,
+            loop_history=0,
+        )
         with engine.begin(plan) as run:
             for event in run.events():
                 if event.kind == native.TOKEN:

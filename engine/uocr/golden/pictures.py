@@ -26,14 +26,29 @@ class Recipe(NamedTuple):
 
 
 SETS: dict[str, tuple[int, tuple[Recipe, ...]]] = {
-    "open": (101, (
-        Recipe("small", "RGB", 100, 80), Recipe("square640", "RGB", 640, 640), Recipe("strip641", "RGB", 641, 100),
-        Recipe("svga", "RGB", 800, 600), Recipe("tall", "RGB", 1000, 1400), Recipe("a4_300", "RGB", 2480, 3508),
-        Recipe("wide", "RGB", 3000, 500), Recipe("exif6", "RGB", 900, 700, 6), Recipe("rgba", "RGBA", 700, 500),
-        Recipe("palette", "P", 500, 900), Recipe("grey16", "I;16", 1200, 800), Recipe("cmyk", "CMYK", 700, 1000),
-        Recipe("grey8", "L", 333, 517), Recipe("onebit", "1", 1283, 999), Recipe("g2x1", "RGB", 1000, 500),
-        Recipe("g2x3", "RGB", 1000, 1500), Recipe("pageA", "RGB", 620, 877), Recipe("pageB", "RGB", 1754, 1240),
-    )),
+    "open": (
+        101,
+        (
+            Recipe("small", "RGB", 100, 80),
+            Recipe("square640", "RGB", 640, 640),
+            Recipe("strip641", "RGB", 641, 100),
+            Recipe("svga", "RGB", 800, 600),
+            Recipe("tall", "RGB", 1000, 1400),
+            Recipe("a4_300", "RGB", 2480, 3508),
+            Recipe("wide", "RGB", 3000, 500),
+            Recipe("exif6", "RGB", 900, 700, 6),
+            Recipe("rgba", "RGBA", 700, 500),
+            Recipe("palette", "P", 500, 900),
+            Recipe("grey16", "I;16", 1200, 800),
+            Recipe("cmyk", "CMYK", 700, 1000),
+            Recipe("grey8", "L", 333, 517),
+            Recipe("onebit", "1", 1283, 999),
+            Recipe("g2x1", "RGB", 1000, 500),
+            Recipe("g2x3", "RGB", 1000, 1500),
+            Recipe("pageA", "RGB", 620, 877),
+            Recipe("pageB", "RGB", 1754, 1240),
+        ),
+    ),
 }
 """Seed of the first picture and the pictures in order, by the set's name; each later seed is 17 more."""
 
@@ -98,10 +113,11 @@ def _planes(width: int, height: int, seed: int, count: int) -> np.ndarray:
         cell = _mix((cell_x * _U(73856093) ^ cell_y * _U(19349663) ^ _U(seed) * _U(83492791)).astype(_U))
         bit = (x % _U(9)) // _U(3) + _U(3) * ((y % _U(16)) // _U(4))
         inked = ((cell >> bit) & _U(1) == 1) & (cell_y % _U(3) != 2) & ((cell >> _U(20)) % _U(8) < 6)
-        block = ((x * _U(4) > width) & (x * _U(4) < 2 * width) & (y * _U(5) > 3 * height) & (y * _U(5) < 4 * height))
+        block = (x * _U(4) > width) & (x * _U(4) < 2 * width) & (y * _U(5) > 3 * height) & (y * _U(5) < 4 * height)
         out = np.empty((height, width, count), np.uint8)
         for c in range(count):
-            paper = _U(200) + ((x * _U(3 + c) + y * _U(5 - c)) >> _U(4)) % _U(56)
+            slope = (x * _U(3 + c) + y * _U(5 - c)).astype(_U)
+            paper = _U(200) + (slope >> _U(4)) % _U(56)
             ink = _U(10 + 30 * c) + (cell >> _U(8)) % _U(40)
             value = np.where(inked, ink, paper)
             out[..., c] = np.where(block, (x * _U(7) + y * _U(11 + 2 * c)) % _U(256), value)

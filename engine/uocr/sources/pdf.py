@@ -23,7 +23,7 @@ _EMBEDDED: Final = 4
 _INLINE_PICTURE: Final = re.compile(rb"\bBI\b(.{1,1000}?)\bID\b", re.DOTALL)
 _INLINE_SIDE: Final = re.compile(rb"/(W|H|Width|Height)\s+(\d{1,12})")
 
-_MUPDF = threading.RLock()
+MUPDF_LOCK = threading.RLock()
 """MuPDF may be used by one thread at a time, whatever the document."""
 
 # MuPDF prints what it thinks of damaged files; that goes into notes instead (see `_complaints`).
@@ -44,7 +44,7 @@ class PdfSource(Source):
         self._zoom: Final = pymupdf.Matrix(dpi / POINTS_PER_INCH, dpi / POINTS_PER_INCH)
         self._content = content
         self._sha256: str | None = None
-        with _MUPDF:
+        with MUPDF_LOCK:
             self._document, complaints = _open(content, password)
             try:
                 chosen = choose_pages(pages, self._document.page_count, content.name)
@@ -57,19 +57,19 @@ class PdfSource(Source):
 
     @property
     def sha256(self) -> str:
-        with _MUPDF:
+        with MUPDF_LOCK:
             if self._sha256 is None:
                 self._sha256 = self._content.sha256()
             return self._sha256
 
     def page_size(self, i: int) -> tuple[int, int]:
-        with _MUPDF:
+        with MUPDF_LOCK:
             return self._load(i)[1:]
 
     def page(self, i: int) -> PageImage:
         index = self._check_index(i)
         name = self.page_name(i)
-        with _MUPDF:
+        with MUPDF_LOCK:
             page, width, height = self._load(i)
             try:
                 has_text = self._inspect(page, name)
@@ -92,7 +92,7 @@ class PdfSource(Source):
         return PageImage(image, self.name, index, image.width, image.height, self.dpi, has_text, notes)
 
     def close(self) -> None:
-        with _MUPDF:
+        with MUPDF_LOCK:
             if self._document is not None:
                 self._document.close()
             self._document = None
