@@ -1,7 +1,7 @@
 """Reference numbers of the built-in model: `python -m bench.golden CHECKPOINT tests/golden/built-in`.
 
-Reads every picture of the folder with the PyTorch model in float32 (extra `parity`) and writes `golden.json` beside them:
-intermediate values, first logits, ids and text. tests/uocr/test_built_in_model.py holds the engine to them.
+Reads every picture of the folder with the PyTorch model in float32 (extra `parity`) and writes `golden.json` beside
+them: intermediate values, first logits, ids and text. tests/uocr/test_built_in_model.py holds the engine to them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def main() -> None:
     args = parser.parse_args()
     net, vocabulary = load(args.checkpoint), Vocabulary(args.checkpoint / "tokenizer.json")
     cases = [case(net, vocabulary, path) for path in sorted(args.folder.glob("*.png"))]
-    golden = {"prompt_without_rows": [net.config["bos_token_id"], *vocabulary.prompt], "visual_rows": 273, "cases": cases}
+    golden = {"prompt_without_rows": [net.config["bos_token_id"], *vocabulary.prompt], "visual_rows": 273,
+              "cases": cases}
     target = args.folder / "golden.json"
     partial = target.with_name("golden.json.partial")
     partial.write_text(json.dumps(golden, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

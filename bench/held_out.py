@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def equal_boxes(mine: Sequence[Block], theirs: Sequence[Block]) -> int:
     count = 0
     for block in theirs:
         for box in block.boxes[:1]:
-            nearest = max(ours, key=lambda other: box_iou(box, other), default=None)  # noqa: B023
+            nearest = max(ours, key=partial(box_iou, box), default=None)
             count += nearest is not None and same_box(box, nearest)
     return count
 
@@ -136,7 +137,8 @@ def figures(pairs: Sequence[Pair]) -> dict[str, Any]:
         "engine_rate": round(100 * sum(e.count for e in mine) / sum(e.length for e in mine), 3),
         "torch_rate": round(100 * sum(e.count for e in theirs) / sum(e.length for e in theirs), 3),
         "difference": [round(100 * v, 3) for v in (difference.difference, difference.low, difference.high)],
-        "by_set": by_set, "blocks": blocks, "equal_boxes": round(100 * sum(p.equal for p in pairs) / max(blocks, 1), 2),
+        "by_set": by_set, "blocks": blocks,
+        "equal_boxes": round(100 * sum(p.equal for p in pairs) / max(blocks, 1), 2),
         "pages_with_equal_text": sum(p.same_text for p in pairs), "bound": BOUND, "boxes_bound": EQUAL_BOXES,
     }
 
@@ -144,8 +146,8 @@ def figures(pairs: Sequence[Pair]) -> dict[str, Any]:
 def run(args: argparse.Namespace) -> dict[str, Any]:
     path = models.resolve(args.model)
     cache = PageCache(args.cache, ensure_pack(args.pack, args.cache))
-    facts = {"model": model_facts(path, "fast"), "checkpoint": content_hash(sorted(args.checkpoint.glob("*.safetensors"))),
-             "pages_key": cache.key}
+    facts = {"model": model_facts(path, "fast"), "pages_key": cache.key,
+             "checkpoint": content_hash(sorted(args.checkpoint.glob("*.safetensors")))}
     args.out.mkdir(parents=True, exist_ok=True)
     kept = args.out / "held-out-readings.jsonl"
     pairs = resumed(kept, facts)

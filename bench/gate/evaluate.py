@@ -38,7 +38,8 @@ class Journal:
         if lines and json.loads(lines[0]) == facts:
             for line in lines[1:]:
                 stored = json.loads(line)
-                self.results.setdefault(stored["choice"], {})[stored["result"]["page"]] = PageResult(**stored["result"])
+                result = PageResult(**stored["result"])
+                self.results.setdefault(stored["choice"], {})[result.page] = result
         else:
             path.write_text(json.dumps(facts) + "\n", encoding="utf-8")
 

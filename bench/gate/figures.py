@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from uocr.score import bootstrap_difference
+from uocr.score import Interval, bootstrap_difference
 
 from bench.gate.scoring import PageResult
 
@@ -53,6 +53,10 @@ def _change(mine: float, theirs: float) -> float:
     return round(100 * (mine / theirs - 1), 3) if theirs else 0.0
 
 
+def _triple(interval: Interval, scale: float) -> tuple[float, float, float]:
+    return (round(scale * interval.difference, 3), round(scale * interval.low, 3), round(scale * interval.high, 3))
+
+
 def figures(choice: str, size: int, results: ByPage, reference: ByPage) -> Figures:
     """Figures of `results` against `reference` over the same pages."""
     pages = sorted(results)
@@ -65,7 +69,7 @@ def figures(choice: str, size: int, results: ByPage, reference: ByPage) -> Figur
                                   SEED, lengths=[results[n].free_length for n in pages])
     return Figures(
         choice, size, len(pages), sum(places), round(nll / sum(places), 6),
-        tuple(round(100 * v / mean, 3) for v in (paired.difference, paired.low, paired.high)),  # type: ignore[arg-type]
+        _triple(paired, 100 / mean),
         round(_total(results, lambda r: r.kl) / sum(places), 7),
         _share(_total(results, lambda r: r.agree), sum(places)),
         _change(_total(results, lambda r: r.digit_nll), _total(reference, lambda r: r.digit_nll)),
@@ -73,7 +77,7 @@ def figures(choice: str, size: int, results: ByPage, reference: ByPage) -> Figur
         _change(_total(results, lambda r: r.box_nll), _total(reference, lambda r: r.box_nll)),
         _share(_total(results, lambda r: r.box_agree), _total(results, lambda r: r.box_places)),
         _share(_total(results, lambda r: r.free_errors), _total(results, lambda r: r.free_length)),
-        tuple(round(100 * v, 3) for v in (errors.difference, errors.low, errors.high)),  # type: ignore[arg-type]
+        _triple(errors, 100),
         _share(_total(results, lambda r: r.free_same), len(pages), 1),
         _share(_total(results, lambda r: r.box_equal), _total(results, lambda r: r.box_pairs), 2),
         sum(r.finish != "eos" for r in results.values()),

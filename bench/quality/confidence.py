@@ -1,13 +1,14 @@
 """Whether a model's confidence can be trusted, and from which value on a word is marked as doubtful.
 
-A word of a reading is right when the word alignment with the truth keeps it, wrong when it was substituted or inserted.
-The threshold is chosen on calibration pages (training's fonts and texts) and checked on held-out pages.
+A word of a reading is right when the word alignment with the truth keeps it, wrong when it was substituted or
+inserted. The threshold is chosen on calibration pages (training's fonts and texts) and checked on held-out pages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ def choose_threshold(judged: Judged, caught: float) -> float:
 def reliability(judged: Judged) -> list[dict[str, float]]:
     """One row a bin: edges, words, mean confidence, share of right words."""
     rows = []
-    for low, high in zip(BINS, BINS[1:], strict=False):
+    for low, high in pairwise(BINS):
         last = high == BINS[-1]
         inside = (judged.confidence >= low) & ((judged.confidence <= high) if last else (judged.confidence < high))
         if inside.any():

@@ -1,8 +1,8 @@
 """Pages of real PDFs from Debian documentation packages; their text layer is the truth.
 
-The packages are fetched by name with apt-get and unpacked with dpkg into the cache; nothing is installed and nothing of
-them enters the repository. None of them is a source of training text. Pages are single-column prose, code and lists as
-TeX and DocBook set them, drawn at 200 dpi.
+The packages are fetched by name with apt-get and unpacked with dpkg into the cache; nothing is installed and nothing
+of them enters the repository. None of them is a source of training text. Pages are single-column prose, code and
+lists as TeX and DocBook set them, drawn at 200 dpi.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import pymupdf
@@ -96,7 +97,7 @@ def lines_of(page: pymupdf.Page) -> list[list[Line]] | None:
         if lines:
             blocks.append(lines)
     tops = [line.box for lines in blocks for line in lines]
-    for a, b in zip(tops, tops[1:], strict=False):
+    for a, b in pairwise(tops):
         if b[1] < a[1] - 2:
             return None  # not one column from top to bottom
     return blocks

@@ -72,7 +72,7 @@ def _moved(box: Box | None, size: tuple[int, int], warp: looks.Warp) -> Box | No
     scale = np.array([*size, *size]) / BOX_SCALE
     corners = np.array([box.x1, box.y1, box.x2, box.y2]) * scale
     moved = np.array(looks.moved_box(tuple(corners), warp)) / scale
-    return Box(*(int(round(v)) for v in moved.clip(0, BOX_SCALE)))
+    return Box(*moved.clip(0, BOX_SCALE).round().astype(int).tolist())
 
 
 def in_columns(sample: Sample) -> bool:

@@ -18,12 +18,18 @@ Warp = NDArray[np.float64] | None
 Look = Callable[[Ink, np.random.Generator], tuple[Image.Image, Warp]]
 
 
+def _gaussian(sigma: float) -> ImageFilter.Kernel:
+    """Five taps an axis, as the training's pages are blurred."""
+    taps = np.exp(-(np.arange(-2, 3) ** 2) / (2 * sigma * sigma))
+    return ImageFilter.Kernel((5, 5), np.outer(taps, taps).ravel().tolist())
+
+
 def _print(ink: Ink, paper: NDArray, colour: NDArray, blur: float, gradient: NDArray, noise: float,
            rng: np.random.Generator) -> Image.Image:
     """Ink of a colour on paper of another; gradient is the change of brightness down and across the page."""
     sheet = Image.fromarray(ink)
     if blur > 0.1:
-        sheet = sheet.filter(ImageFilter.GaussianBlur(blur))
+        sheet = sheet.filter(_gaussian(blur))
     cover = np.asarray(sheet, np.float32)[..., None] / 255
     height, width = ink.shape
     light = (gradient[0] * (np.arange(height) / height - 0.5)[:, None]
@@ -92,7 +98,7 @@ def photographed(ink: Ink, rng: np.random.Generator) -> tuple[Image.Image, Warp]
     fill = tuple(int(v * 255) for v in table.clip(0, 1))
     seen = flat.transform(flat.size, Image.Transform.PERSPECTIVE, back.ravel()[:8].tolist(),
                           Image.Resampling.BICUBIC, fillcolor=fill)
-    values = np.asarray(seen.filter(ImageFilter.GaussianBlur(rng.uniform(0.3, 0.8))), np.float32) / 255
+    values = np.asarray(seen.filter(_gaussian(rng.uniform(0.3, 0.8))), np.float32) / 255
     y, x = np.mgrid[0:height, 0:width].astype(np.float32)
     angle = rng.uniform(0, 2 * np.pi)
     across = ((x / width - 0.5) * np.cos(angle) + (y / height - 0.5) * np.sin(angle))

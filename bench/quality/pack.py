@@ -1,4 +1,4 @@
-"""The pack of fonts and texts that generated pages are drawn from: one given, or one made at first use in the cache."""
+"""The fonts and texts that generated pages are drawn from: a pack given, or one made at first use in the cache."""
 
 from __future__ import annotations
 

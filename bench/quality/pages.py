@@ -115,11 +115,12 @@ class PageCache:
 
 def _store(draw: Draw, pack: Path, folder: Path, number: int) -> None:
     picture, blocks = draw(pack, number)
-    partial_png = folder / f"{number:03d}.png.partial"
+    mark = f"{os.getpid()}.partial"  # several runs may draw the same page at once
+    partial_png = folder / f"{number:03d}.png.{mark}"
     picture.save(partial_png, "PNG")
     os.replace(partial_png, folder / f"{number:03d}.png")
     # The JSON comes last: its presence says that the page is complete.
-    partial_json = folder / f"{number:03d}.json.partial"
+    partial_json = folder / f"{number:03d}.json.{mark}"
     partial_json.write_text(json.dumps([asdict(b) for b in blocks], ensure_ascii=False), encoding="utf-8")
     os.replace(partial_json, folder / f"{number:03d}.json")
 

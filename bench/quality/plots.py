@@ -1,4 +1,4 @@
-"""One page of plots from a report: error rates by set and reader, time, reliability. Needs matplotlib (extra `bench`)."""
+"""One page of plots from a report: error rates, time, reliability. Needs matplotlib (extra `bench`)."""
 
 from __future__ import annotations
 

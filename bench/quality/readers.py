@@ -63,7 +63,7 @@ def model(path: Path, precision: str = "fast", threads: int = 0, name: str | Non
 
 
 def peer(name: str, threads: int = 0) -> Reader:
-    """Another program, with `threads` threads (0: as many as processors). Raises MissingReader when it is not installed."""
+    """Another program, with `threads` threads (0: as many as processors). Raises MissingReader."""
     if name == "tesseract":
         if shutil.which("tesseract") is None:
             raise MissingReader("tesseract is not installed; apt-get install tesseract-ocr and the language packages "
@@ -114,9 +114,9 @@ def _read_with_tesseract(page: Page) -> Reading:
     environment = os.environ | {"OMP_THREAD_LIMIT": str(_state["threads"])}
     with tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()
-        process = subprocess.Popen(
-            ["tesseract", str(page.picture), str(Path(folder) / "out"), "-l", TESSERACT_LANGUAGES, "--psm", "3", "txt", "tsv"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+        command = ["tesseract", str(page.picture), str(Path(folder) / "out"), "-l", TESSERACT_LANGUAGES, "--psm", "3",
+                   "txt", "tsv"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.perf_counter() - begin

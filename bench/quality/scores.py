@@ -64,7 +64,7 @@ def plain(text: str) -> str:
 
 
 def reading_order(read: str, truth: str) -> float | None:
-    """Share of pairs of words in the right order, 0..1, over words that occur once in both; None below 8 such words."""
+    """Share of pairs of words in the right order, 0..1, over words that occur once in both; None below 8 of them."""
     read_words, truth_words = read.split(), truth.split()
     once_read = {w for w, n in Counter(read_words).items() if n == 1}
     once_true = {w for w, n in Counter(truth_words).items() if n == 1}

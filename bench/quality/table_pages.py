@@ -58,7 +58,8 @@ def _cells(rng: random.Random, words: Words, rows: int, columns: int) -> list[Ce
             tall = 2 if wide == 1 and rng.random() < 0.06 and 0 < row < rows - 1 else 1
             taken |= {(row + r, column + c) for r in range(tall) for c in range(wide)}
             if row and column and rng.random() < 0.6:
-                text = rng.choice((f"{rng.randint(0, 99999)}", f"{rng.uniform(0, 500):.2f}", f"{rng.randint(0, 100)} %"))
+                text = rng.choice((f"{rng.randint(0, 99999)}", f"{rng.uniform(0, 500):.2f}",
+                                   f"{rng.randint(0, 100)} %"))
             else:
                 text = " ".join(word for word in words.run(3)[:rng.randint(1, 2)] if len(word) < 14) or "–"
             cells.append(Cell(row, column, tall, wide, text))

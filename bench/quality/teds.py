@@ -1,8 +1,8 @@
 """TEDS: how alike two tables are, as trees of rows and cells.
 
 Similarity = 1 - edit distance / size of the larger tree (Zhong, ShafieiBavani, Jimeno Yepes: "Image-based table
-recognition: data, model, and evaluation", ECCV 2020). Inserting, deleting or renaming a node costs 1; two cells of equal
-spans cost the normalised edit distance of their texts. Trees are ordered; the distance is Zhang and Shasha's.
+recognition: data, model, and evaluation", ECCV 2020). Inserting, deleting or renaming a node costs 1; two cells of
+equal spans cost the normalised edit distance of their texts. Trees are ordered; the distance is Zhang and Shasha's.
 """
 
 from __future__ import annotations
