@@ -158,9 +158,7 @@ class ScriptedEngine:
 
     # -- playing --
 
-    def _page(
-        self, source: Source, number: int, page: Page, settings: ReadSettings, control: Control
-    ) -> Iterator[Any]:
+    def _page(self, source: Source, number: int, page: Page, settings: ReadSettings, control: Control) -> Iterator[Any]:
         picture = source.page(number)
         page.width, page.height = picture.width, picture.height
         if settings.rotate in (90, 270):
@@ -169,9 +167,7 @@ class ScriptedEngine:
         text = self._script(source.indices[number])
         plan = plan_views(page.width, page.height, settings.preset or "base")
         estimate = self.estimate(page.width, page.height, preset=settings.preset)
-        yield events.PageStarted(
-            page, plan, estimate, plan.visual_tokens + 5, plan.visual_tokens, self._limit
-        )
+        yield events.PageStarted(page, plan, estimate, plan.visual_tokens + 5, plan.visual_tokens, self._limit)
         for done in range(self._vision):
             yield events.Progress(page, "vision", done + 1, self._vision)
         parser = markup.MarkupParser(page.width, page.height, expected_pages=1)
@@ -201,9 +197,7 @@ class ScriptedEngine:
             yield events.BlockEvent(page, item)
         page.blocks = parser.pages[0].blocks
         page.finish_reason = finish
-        page.timings = Timings(
-            0.5, 0.1, count / self._rate, plan.visual_tokens + 5, plan.visual_tokens, count
-        )
+        page.timings = Timings(0.5, 0.1, count / self._rate, plan.visual_tokens + 5, plan.visual_tokens, count)
         yield events.PageFinished(page)
 
 

@@ -90,14 +90,12 @@ def test_a_target_that_cannot_be_written_keeps_the_text_and_offers_another_place
 
 def test_the_scope_is_page_document_or_all(qtbot, rich):
     rich.pages.show_item(rich.model.item(1))
-    names = {
-        scope: [i.document.name for i in rich.exporting.items(scope)] for scope in ("page", "document", "all")
-    }
+    names = {scope: [i.document.name for i in rich.exporting.items(scope)] for scope in ("page", "document", "all")}
     assert names == {"page": ["two.png"], "document": ["two.png"], "all": ["one.png", "two.png"]}
 
 
 def test_a_corrected_text_is_what_is_exported(qtbot, rich, tmp_path):
-    rich._corrected(0, "Corrected heading")
+    rich.corrections.take(0, "Corrected heading")
     write(qtbot, rich, tmp_path / "c.txt", choice("txt", "page"))
     assert (tmp_path / "c.txt").read_text().startswith("Corrected heading")
 
@@ -146,9 +144,7 @@ def test_five_hundred_pages_are_exported_with_flat_memory_and_a_living_window(qt
         items.append(PageItem(document, 0, state=PageState.DONE, page=page))
     window.add_items(items)
     ticks, peaks = [], []
-    window.exporting._exporter.progressed.connect(
-        lambda count, total: (ticks.append(count), peaks.append(resident()))
-    )
+    window.exporting._exporter.progressed.connect(lambda count, total: (ticks.append(count), peaks.append(resident())))
     write(qtbot, window, tmp_path / "many.html", choice("html"))
     assert ticks[-1] == 500 and len(ticks) == 500
     assert (tmp_path / "many.html").stat().st_size > 500 * 300
@@ -160,15 +156,11 @@ def test_an_export_can_be_cancelled_and_leaves_nothing(qtbot, window, tmp_path):
     Image.new("RGB", (600, 600), "white").save(path)
     document = DocumentItem(path, "p.png")
     page = [
-        Page(
-            "p.png", 0, 600, 600, [Block("image", (Box(0, 0, 999, 999),), "")], finish_reason=FinishReason.EOS
-        )
+        Page("p.png", 0, 600, 600, [Block("image", (Box(0, 0, 999, 999),), "")], finish_reason=FinishReason.EOS)
         for _ in range(300)
     ]
     window.add_items([PageItem(document, 0, state=PageState.DONE, page=p) for p in page])
-    window.exporting._exporter.progressed.connect(
-        lambda n, _: window.exporting._exporter.cancel() if n == 3 else None
-    )
+    window.exporting._exporter.progressed.connect(lambda n, _: window.exporting._exporter.cancel() if n == 3 else None)
     write(qtbot, window, tmp_path / "c.docx", choice("docx"))
     assert not list(tmp_path.glob("c.*"))
 

@@ -41,9 +41,7 @@ def five_pages(tmp_path) -> Path:
 
 def child(data: Path, file: Path, *what: str) -> subprocess.Popen[str]:
     data.mkdir(exist_ok=True)
-    environment = dict(
-        os.environ, QT_QPA_PLATFORM="offscreen", PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path])
-    )
+    environment = dict(os.environ, QT_QPA_PLATFORM="offscreen", PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]))
     return subprocess.Popen(
         [sys.executable, "-m", "tests.leggio.child", str(data), str(file), *what],
         text=True,
@@ -103,9 +101,7 @@ def test_after_a_kill_reading_goes_on_with_the_next_page(qtbot, killed, make_win
 @pytest.mark.parametrize(
     ("change", "words"), [("file", "the file"), ("settings", "the settings"), ("model", "the model")]
 )
-def test_going_on_is_refused_when_something_changed(
-    qtbot, killed, five_pages, make_window, store, change, words
-):
+def test_going_on_is_refused_when_something_changed(qtbot, killed, five_pages, make_window, store, change, words):
     engine = ScriptedEngine(script)
     if change == "file":
         with five_pages.open("ab") as file:
@@ -155,9 +151,7 @@ def test_staying_keeps_reading(qtbot, make_window, picture, monkeypatch):
     window = make_window(ScriptedEngine(steps=steps))
     window.open_inputs([picture()])
     qtbot.waitUntil(lambda: window.session.current is not None)
-    monkeypatch.setattr(
-        QMessageBox, "exec", lambda box: next(b for b in box.buttons() if b.text() == "Stay").click()
-    )
+    monkeypatch.setattr(QMessageBox, "exec", lambda box: next(b for b in box.buttons() if b.text() == "Stay").click())
     assert not window.close()
     steps.release(1000)
     qtbot.waitUntil(lambda: window.model.item(0).state is PageState.DONE)
@@ -204,9 +198,7 @@ def test_settings_are_kept_and_nonsense_in_the_file_is_passed_over(tmp_path):
 
 
 def test_settings_on_the_command_line_hold_for_this_start_only(store):
-    options = build_parser().parse_args(
-        ["--dpi", "150", "--no-follow", "--quant", "q4", "a.pdf", "--pages", "1-3"]
-    )
+    options = build_parser().parse_args(["--dpi", "150", "--no-follow", "--quant", "q4", "a.pdf", "--pages", "1-3"])
     assert options.files == ["a.pdf"]
     store.override(given(options, WindowSettings), given(options, ReadSettings))
     assert (store.read.dpi, store.read.pages, store.window.follow, store.window.quant) == (
@@ -321,9 +313,7 @@ def test_the_sheet_of_models_tells_a_failure_in_its_own_place(qtbot, window, mon
     def pull(name, profile, **_):
         raise DownloadError("The hub cannot be reached: no network. Try again when you are online.")
 
-    monkeypatch.setattr(
-        sheets, "Puller", lambda name, profile, parent: Puller(name, profile, parent, pull=pull)
-    )
+    monkeypatch.setattr(sheets, "Puller", lambda name, profile, parent: Puller(name, profile, parent, pull=pull))
     sheet = sheets.ModelSheet("built-in", None, window)
     qtbot.addWidget(sheet)
     assert [sheet._list.item(i).text() for i in range(sheet._list.count())] == [

@@ -260,9 +260,7 @@ def test_ink_nobody_read_and_boxes_without_ink_are_offered(qtbot, make_window, t
     read_all(qtbot, window, [path])
     qtbot.waitUntil(lambda: len(window.desk.canvas._marks) == 2)
     marks = {m.kind: m.rect for m in window.desk.canvas._marks}
-    assert marks["missed"].top() == pytest.approx(600, abs=10) and marks["missed"].left() == pytest.approx(
-        100, abs=10
-    )
+    assert marks["missed"].top() == pytest.approx(600, abs=10) and marks["missed"].left() == pytest.approx(100, abs=10)
     assert marks["invented"].top() == pytest.approx(851, abs=2)
     window.desk.canvas.mark_clicked.emit("invented", marks["invented"])
     window.panel.notice.choose("Remove this block")

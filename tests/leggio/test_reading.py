@@ -87,9 +87,7 @@ def test_the_strip_shows_memory_tokens_and_the_engine(qtbot, window, picture):
     assert strip._memory.text() == "Memory 40.0 MB of 4.00 GB"
     assert [s.bytes for s in strip.bar.segments()] == list(CATEGORIES.values())
     assert strip.bar.scale_bytes == total
-    assert (
-        strip._tokens.text() == f"{window.model.item(0).page.timings.generated_tokens} tokens · 200 a second"
-    )
+    assert strip._tokens.text() == f"{window.model.item(0).page.timings.generated_tokens} tokens · 200 a second"
     assert strip._engine.text() == "scripted"
     assert "Budget: 4.00 GB" in strip.bar.hover_text(QPointF(-1, -1))
     assert BUDGET == 4_000_000_000
@@ -212,7 +210,7 @@ def test_a_region_is_read_alone_and_takes_its_place_in_the_text(qtbot, make_wind
     read_all(qtbot, window, [picture()])
     qtbot.waitUntil(lambda: window.desk.canvas.page_size == (400, 560))
     rect = window.desk.canvas.block_rects(1)[0].adjusted(-4, -4, 4, 4)
-    window.read_region(rect)
+    window.page_actions.read_region(rect)
     qtbot.waitUntil(lambda: len(engine.read_pages) == 2 and not window.session.busy)
     assert engine.settings_seen[-1]["region"] == (36, 96, 324, 189)
     page = window.model.item(0).page

@@ -124,9 +124,7 @@ def encrypted(path: Path) -> Path:
     return path
 
 
-def test_an_encrypted_pdf_asks_for_its_password_and_stops_nothing(
-    qtbot, window, picture, tmp_path, monkeypatch
-):
+def test_an_encrypted_pdf_asks_for_its_password_and_stops_nothing(qtbot, window, picture, tmp_path, monkeypatch):
     read_all(qtbot, window, [encrypted(tmp_path / "a.pdf"), picture("b.png")])
     locked = window.model.item(0)
     assert "needs a password" in locked.error

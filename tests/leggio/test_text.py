@@ -100,8 +100,7 @@ def test_pointing_at_text_lights_the_box_and_the_other_way_round(qtbot, window, 
 
 def test_doubtful_words_are_marked_and_walked(qtbot, make_window, picture):
     text = (
-        "<|det|>text [10, 10, 900, 90]<|/det|>one twoo thre four fivo six\n"
-        "<|det|>text [10, 110, 900, 190]<|/det|>seve"
+        "<|det|>text [10, 10, 900, 90]<|/det|>one twoo thre four fivo six\n<|det|>text [10, 110, 900, 190]<|/det|>seve"
     )
     window = make_window(ScriptedEngine(text, doubt={" thr": -2.0, "seve": -1.0}))
     read_all(qtbot, window, [picture()])
@@ -252,11 +251,7 @@ def test_nothing_in_a_document_runs_loads_or_reaches_the_network(qtbot, make_win
     for name in ("copy_rich", "copy_markdown"):
         window.actions_[name].trigger()
         html = QGuiApplication.clipboard().mimeData().html()
-        assert (
-            "<img" not in html
-            and "<script" not in html
-            and "javascript" not in html.replace("q](javascript", "")
-        )
+        assert "<img" not in html and "<script" not in html and "javascript" not in html.replace("q](javascript", "")
     qtbot.wait(100)
     server.shutdown()
     server.server_close()

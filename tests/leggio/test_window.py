@@ -60,9 +60,7 @@ def test_every_control_has_an_accessible_name(qtbot, window, store, picture):
     for root in (window, dialog):
         for widget in root.findChildren(QWidget):
             if isinstance(widget, kinds) and not parts_of_qt(widget):
-                name = widget.accessibleName() or (
-                    widget.text() if isinstance(widget, QAbstractButton) else ""
-                )
+                name = widget.accessibleName() or (widget.text() if isinstance(widget, QAbstractButton) else "")
                 if not name:
                     nameless.append(f"{type(widget).__name__} in {type(widget.parent()).__name__}")
     assert nameless == []
@@ -135,9 +133,7 @@ def test_every_text_of_the_window_is_in_the_translation_file(tmp_path):
         pytest.skip("PySide6's lupdate is not installed")
     fresh = tmp_path / "fresh.ts"
     files = [str(f) for f in sorted((ROOT / "app" / "leggio").rglob("*.py"))]
-    subprocess.run(
-        [str(tool), *files, "-ts", str(fresh), "-locations", "none", "-silent"], check=True, timeout=60
-    )
+    subprocess.run([str(tool), *files, "-ts", str(fresh), "-locations", "none", "-silent"], check=True, timeout=60)
     kept = {(c, s) for c, s, _ in messages(TRANSLATIONS / "leggio_it.ts")}
     assert {(c, s) for c, s, _ in messages(fresh)} - kept == set()
 
@@ -196,8 +192,6 @@ def test_the_self_test_says_what_it_did(tmp_path):
 
 def test_starting_does_not_load_the_hub_the_engine_or_the_formulas():
     late = ("huggingface_hub", "ziamath", "uocr.api", "docx", "tokenizers", "pymupdf")
-    code = (
-        f"import sys, leggio.main, leggio.window.main_window; print([m for m in {late} if m in sys.modules])"
-    )
+    code = f"import sys, leggio.main, leggio.window.main_window; print([m for m in {late} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert run.stdout.strip() == "[]", run.stdout + run.stderr

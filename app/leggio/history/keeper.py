@@ -13,7 +13,6 @@ from leggio.history.store import HistoryStore
 from leggio.pages.items import DocumentItem, PageItem
 from leggio.pages.model import PageModel
 
-
 LONG_QUEUE, LONG_QUEUE_MS = 200, 2000
 """Documents from which the queue is written at most once in so many milliseconds."""
 

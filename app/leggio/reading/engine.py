@@ -53,6 +53,8 @@ class EngineThread(QThread):
     """(Job, its pages done so far, or the UocrError that says why they cannot be used)."""
     unwritten = Signal(object)
     """UocrError: a page could not be written into its journal; it is read all the same."""
+    rested = Signal(object)
+    """MemoryReport after a page: what the run took is given back."""
     idle = Signal()
     """The page is over and the next may be asked for."""
 
@@ -135,6 +137,7 @@ class EngineThread(QThread):
             log.exception("page %s of %s could not be read", task.number + 1, task.name)
             page.finish_reason, page.error = FinishReason.ERROR, f"{type(error).__name__}: {error}"
             self._push(task.key, PageFinished(page, UocrError(page.error)))
+        self.rested.emit(self._engine.memory())
         self.idle.emit()
         return True
 

@@ -75,6 +75,7 @@ class Session(QObject):
         self.thread_.opened.connect(self._opened)
         self.thread_.refused.connect(self._refused)
         self.thread_.idle.connect(self._idle)
+        self.thread_.rested.connect(self.memory_read)
         self.thread_.estimated.connect(self._estimated)
         self.thread_.start()
 

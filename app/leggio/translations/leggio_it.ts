@@ -462,6 +462,37 @@
     </message>
 </context>
 <context>
+    <name>Corrections</name>
+    <message>
+        <source>Correction</source>
+        <translation>Correzione</translation>
+    </message>
+    <message>
+        <source>The model was sure of every word of this page.</source>
+        <translation>Il modello era sicuro di ogni parola di questa pagina.</translation>
+    </message>
+    <message>
+        <source>There is ink here that no block covers.</source>
+        <translation>Qui c&apos;è inchiostro che nessun blocco copre.</translation>
+    </message>
+    <message>
+        <source>Read this place</source>
+        <translation>Leggi questo punto</translation>
+    </message>
+    <message>
+        <source>This block has text, but its place on the page is empty. It may be invented.</source>
+        <translation>Questo blocco ha del testo, ma il suo posto sulla pagina è vuoto. Forse è inventato.</translation>
+    </message>
+    <message>
+        <source>Remove this block</source>
+        <translation>Togli questo blocco</translation>
+    </message>
+    <message>
+        <source>Remove block</source>
+        <translation>Togli blocco</translation>
+    </message>
+</context>
+<context>
     <name>DragHandle</name>
     <message>
         <source>Drag out</source>
@@ -828,42 +859,6 @@
         <translation>Immagine trascinata</translation>
     </message>
     <message>
-        <source>There is ink here that no block covers.</source>
-        <translation>Qui c&apos;è inchiostro che nessun blocco copre.</translation>
-    </message>
-    <message>
-        <source>Read this place</source>
-        <translation>Leggi questo punto</translation>
-    </message>
-    <message>
-        <source>This block has text, but its place on the page is empty. It may be invented.</source>
-        <translation>Questo blocco ha del testo, ma il suo posto sulla pagina è vuoto. Forse è inventato.</translation>
-    </message>
-    <message>
-        <source>Remove this block</source>
-        <translation>Togli questo blocco</translation>
-    </message>
-    <message>
-        <source>Remove block</source>
-        <translation>Togli blocco</translation>
-    </message>
-    <message>
-        <source>Choose pages</source>
-        <translation>Scegli pagine</translation>
-    </message>
-    <message>
-        <source>Pages of {0} to keep, such as 1-3,7,-1</source>
-        <translation>Pagine di {0} da tenere, per esempio 1-3,7,-1</translation>
-    </message>
-    <message>
-        <source>Correction</source>
-        <translation>Correzione</translation>
-    </message>
-    <message>
-        <source>The model was sure of every word of this page.</source>
-        <translation>Il modello era sicuro di ogni parola di questa pagina.</translation>
-    </message>
-    <message>
         <source>{0} — Leggio</source>
         <translation>{0} — Leggio</translation>
     </message>
@@ -1106,6 +1101,17 @@
     <message>
         <source>Dismiss</source>
         <translation>Chiudi l&apos;avviso</translation>
+    </message>
+</context>
+<context>
+    <name>PageActions</name>
+    <message>
+        <source>Choose pages</source>
+        <translation>Scegli pagine</translation>
+    </message>
+    <message>
+        <source>Pages of {0} to keep, such as 1-3,7,-1</source>
+        <translation>Pagine di {0} da tenere, per esempio 1-3,7,-1</translation>
     </message>
 </context>
 <context>

@@ -417,6 +417,25 @@ TOOLBAR = (
 """"" is a stretch: what follows stands on the right."""
 
 
+PAGE_MENU = (
+    "read",
+    "read_with",
+    "",
+    "rotate",
+    "rotate_left",
+    "choose_pages",
+    "",
+    "export",
+    "copy_markdown",
+    "",
+    "move_up",
+    "move_down",
+    "remove",
+)
+TEXT_MENU = ("copy", "copy_markdown", "copy_rich", "", "correct", "next_doubtful", "find")
+"""What a right click on a page and on the text offers; "" is a line."""
+
+
 def translated(text: str) -> str:
     return QCoreApplication.translate("Actions", text)
 

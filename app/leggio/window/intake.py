@@ -74,5 +74,5 @@ class Intake(QObject):
         password, given = QInputDialog.getText(self._window, title, words, hidden)
         if given and password:
             source = item.document.input
-            self._window.remove([i for i in self._window.model.items if i.document is item.document])
+            self._window.page_actions.remove([i for i in self._window.model.items if i.document is item.document])
             self._window.open_inputs([source], password=password)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QUndoStack
 from PySide6.QtWidgets import (
-    QInputDialog,
     QMainWindow,
     QMenu,
     QSplitter,
@@ -35,10 +33,11 @@ from leggio.reading.task import EngineFactory, Input
 from leggio.settings.store import SettingsStore
 from leggio.sources.incoming import can_take
 from leggio.sources.opening import Opener
-from leggio.transcript.editor import CorrectBlock, ReplacePage
-from leggio.window.actions import Actions
+from leggio.window.actions import PAGE_MENU, TEXT_MENU, Actions
+from leggio.window.corrections import Corrections
 from leggio.window.intake import Intake
 from leggio.window.lifecycle import ask_before_quitting, restore_places, store_places
+from leggio.window.page_actions import PageActions
 from leggio.window.presenter import Presenter
 from leggio.window.resume import Resume
 from leggio.window.sheets import Sheets
@@ -94,6 +93,8 @@ class MainWindow(QMainWindow):
         self.sheets = Sheets(self)
         self.intake = Intake(self)
         self.ways = WaysOut(self)
+        self.page_actions = PageActions(self)
+        self.corrections = Corrections(self)
         self._lay_out()
         self.actions_ = Actions(self, self._handlers())
         bar = self.actions_.toolbar(self)
@@ -103,7 +104,7 @@ class MainWindow(QMainWindow):
         restore_places(self, self._splitter, store)
         self.pages.setFocus()
         self._apply_settings()
-        self._update_actions()
+        self.update_actions()
 
     # -- putting together ----------------------------------------------------------------------------------
 
@@ -134,7 +135,7 @@ class MainWindow(QMainWindow):
             "capture": self.sheets.capture,
             "export": self.exporting.ask,
             "history": self.sheets.history,
-            "close_all": self.close_all,
+            "close_all": self.page_actions.close_all,
             "settings": self.sheets.settings,
             "quit": self.close,
             "undo": self.undo.undo,
@@ -146,19 +147,19 @@ class MainWindow(QMainWindow):
             "paste": self.intake.paste,
             "find": panel.open_find,
             "find_next": lambda: panel.step(1),
-            "next_doubtful": self.next_doubtful,
-            "correct": self.correct,
-            "read": self.read,
+            "next_doubtful": self.corrections.next_doubtful,
+            "correct": self.corrections.correct,
+            "read": self.page_actions.read,
             "read_with": self.sheets.read_with,
             "pause": self.session.pause,
             "cancel": self.session.cancel,
             "region": canvas.set_region_mode,
-            "rotate": lambda: self.rotate(90),
-            "rotate_left": lambda: self.rotate(270),
-            "choose_pages": self.choose_pages,
-            "move_up": lambda: self.move_pages(-1),
-            "move_down": lambda: self.move_pages(1),
-            "remove": lambda: self.remove(self.pages.selected_items()),
+            "rotate": lambda: self.page_actions.rotate(90),
+            "rotate_left": lambda: self.page_actions.rotate(270),
+            "choose_pages": self.page_actions.choose_pages,
+            "move_up": lambda: self.page_actions.move(-1),
+            "move_down": lambda: self.page_actions.move(1),
+            "remove": lambda: self.page_actions.remove(self.pages.selected_items()),
             "zoom_in": canvas.zoom_in,
             "zoom_out": canvas.zoom_out,
             "actual": canvas.actual_size,
@@ -180,12 +181,12 @@ class MainWindow(QMainWindow):
         self._welcome.paste_wanted.connect(self.intake.paste)
         self._welcome.sample_wanted.connect(self.intake.open_sample)
         self.pages.chosen.connect(self._chosen)
-        self.pages.remove_wanted.connect(self.remove)
+        self.pages.remove_wanted.connect(self.page_actions.remove)
         self.pages.menu_wanted.connect(self._page_menu)
         self.opener.opened.connect(self._opened)
         self.opener.refused.connect(lambda words: self.desk.notice.tell(words, "warn"))
-        self.opener.finished.connect(self._update_actions)
-        self.session.changed.connect(self._update_actions)
+        self.opener.finished.connect(self.update_actions)
+        self.session.changed.connect(self.update_actions)
         self.session.began.connect(self._page_began)
         self.session.ended.connect(self._page_ended)
         self.session.queued.connect(self.keeper.queued)
@@ -195,13 +196,13 @@ class MainWindow(QMainWindow):
         self.session.engine_refused.connect(self._engine_refused)
         self.presenter.shown.connect(self._page_shown)
         self.presenter.ways_out = self.ways.of
-        self.panel.corrected.connect(self._corrected)
+        self.panel.corrected.connect(self.corrections.take)
         self.panel.view.menu_wanted.connect(self._text_menu)
-        self.desk.canvas.region_chosen.connect(self.read_region)
-        self.desk.canvas.mark_clicked.connect(self._mark_clicked)
+        self.desk.canvas.region_chosen.connect(self.page_actions.read_region)
+        self.desk.canvas.mark_clicked.connect(self.corrections.mark_clicked)
         self.desk.canvas.region_left.connect(lambda: self.actions_["region"].setChecked(False))
-        self.undo.canUndoChanged.connect(self._update_actions)
-        self.undo.canRedoChanged.connect(self._update_actions)
+        self.undo.canUndoChanged.connect(self.update_actions)
+        self.undo.canRedoChanged.connect(self.update_actions)
         self.store.changed.connect(self._apply_settings)
 
     # -- the engine ----------------------------------------------------------------------------------------
@@ -253,7 +254,7 @@ class MainWindow(QMainWindow):
         self.add_items(items)
         if self.store.window.read_at_once:
             self.session.read(i for i in items if i.state is PageState.NEW)
-        self._update_actions()
+        self.update_actions()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if can_take(event.mimeData()):
@@ -265,59 +266,6 @@ class MainWindow(QMainWindow):
 
     # -- reading -------------------------------------------------------------------------------------------
 
-    def read(self) -> None:
-        """The chosen pages; if they were all read and nothing else is chosen, everything not read yet."""
-        chosen = self.pages.selected_items()
-        fresh = [i for i in self.model.items if i.state in (PageState.NEW, PageState.CANCELLED)]
-        self._follow = True
-        self.session.read(fresh if fresh and len(chosen) < 2 and all(i.state.over for i in chosen) else chosen)
-
-    def read_region(self, rect: QRectF) -> None:
-        item = self.presenter.item
-        self.actions_["region"].setChecked(False)
-        if item is not None:
-            self.session.region[item.key] = (
-                int(rect.left()),
-                int(rect.top()),
-                round(rect.right()),
-                round(rect.bottom()),
-            )
-            self.session.read([item])
-
-    def _mark_clicked(self, kind: str, rect: QRectF) -> None:
-        """A place that deserves a second look: ink nobody read is read, a block without ink may go."""
-        notice, item = self.panel.notice, self.presenter.item
-        if item is None:
-            return
-        if kind == "missed":
-            words = self.tr("There is ink here that no block covers.")
-            notice.tell(words, "info", [(self.tr("Read this place"), lambda: self.read_region(rect))])
-            return
-        index = self.desk.canvas.block_of(rect)
-        self.presenter.pin(index, from_text=False)
-        words = self.tr("This block has text, but its place on the page is empty. It may be invented.")
-        notice.tell(words, "warn", [(self.tr("Remove this block"), lambda: self._remove_block(item, index))])
-
-    def _remove_block(self, item: PageItem, index: int) -> None:
-        if item.page is not None and 0 <= index < len(item.page.blocks):
-            blocks = [b for i, b in enumerate(item.page.blocks) if i != index]
-            page = replace(item.page, blocks=blocks)
-            self.undo.push(ReplacePage(item, page, self.tr("Remove block"), self._text_changed))
-
-    def rotate(self, degrees: int) -> None:
-        """Turn the chosen pages; what was read of them no longer fits and is read again."""
-        chosen = self.pages.selected_items()
-        self.session.cancel_pages(chosen)
-        for item in chosen:
-            item.rotate = (item.rotate + degrees) % 360
-            item.page = None
-            self.pictures.forget(item)
-            self.model.set_state(item, PageState.NEW)
-        if self.presenter.item in chosen:
-            self.presenter.reload()
-        if self.store.window.read_at_once:
-            self.session.read(chosen)
-
     def _page_began(self, item: PageItem) -> None:
         if self._follow and self.store.window.follow and item is not self.presenter.item:
             self._choosing = True
@@ -326,99 +274,39 @@ class MainWindow(QMainWindow):
 
     def _page_ended(self, item: PageItem, page: object, error: object) -> None:
         self.presenter.ended(item, page)  # type: ignore[arg-type]
-        job = self.keeper.ended(item, page, self._model_name())  # type: ignore[arg-type]
+        job = self.keeper.ended(item, page, self.model_name())  # type: ignore[arg-type]
         if job is not None:
             self.session.thread_.finish_job(job)
-        self._update_actions()
+        self.update_actions()
 
     def _pages_dropped(self, items: list[PageItem]) -> None:
-        for job in self.keeper.dropped(items, self._model_name()):
+        for job in self.keeper.dropped(items, self.model_name()):
             self.session.thread_.finish_job(job)
 
-    def _model_name(self) -> str:
+    def model_name(self) -> str:
+        """The open model's name, empty when none is."""
         return self.session.facts.name if self.session.facts is not None else ""
 
     # -- the list of pages ---------------------------------------------------------------------------------
 
-    def remove(self, items: Sequence[PageItem]) -> None:
-        if not items:
-            return
-        row = self.model.row_of(items[0])
-        self.session.cancel_pages(items)
-        self.model.remove(items)
-        following = self.model.item(min(row, self.model.rowCount() - 1))
-        if following is not None:
-            self.pages.show_item(following)
-        else:
-            self.presenter.show(None)
-        self._update_actions()
-
-    def close_all(self) -> None:
-        self.opener.stop()
-        self.session.cancel()
-        self.undo.clear()
-        self.remove(list(self.model.items))
-
-    def move_pages(self, by: int) -> None:
-        chosen = self.pages.selected_items()
-        rows = [self.model.row_of(i) for i in chosen]
-        if chosen:
-            self.model.move(chosen, max(0, rows[0] - 1) if by < 0 else min(self.model.rowCount(), rows[-1] + 2))
-
-    def choose_pages(self) -> None:
-        """Keep only some pages of the current document."""
-        from uocr.sources.ranges import (
-            choose_pages,  # brings the PDF library, which starting must not wait for
-        )
-
-        item = self.presenter.item
-        if item is None:
-            return
-        document = item.document
-        text, given = QInputDialog.getText(
-            self,
-            self.tr("Choose pages"),
-            self.tr("Pages of {0} to keep, such as 1-3,7,-1").format(document.name),
-        )
-        if not given:
-            return
-        try:
-            keep = set(choose_pages(text, document.count, document.name))
-        except UocrError as error:
-            self.desk.notice.tell(str(error), "warn")
-            return
-        self.remove([i for i in self.model.items if i.document is document and i.number not in keep])
+    def follow(self) -> None:
+        """From now on the page that is read is shown, until the person chooses another."""
+        self._follow = True
 
     def _chosen(self, item: PageItem | None) -> None:
         if not self._choosing and item is not self.session.current:
             self._follow = False
         if item is not self.presenter.item:
             self.presenter.show(item)
-        self._update_actions()
+        self.update_actions()
 
-    def _page_menu(self, place: object, items: list[PageItem]) -> None:
+    def _page_menu(self, place: QPoint, items: list[PageItem]) -> None:
         if items:
-            self._menu(
-                (
-                    "read",
-                    "read_with",
-                    "",
-                    "rotate",
-                    "rotate_left",
-                    "choose_pages",
-                    "",
-                    "export",
-                    "copy_markdown",
-                    "",
-                    "move_up",
-                    "move_down",
-                    "remove",
-                )
-            ).exec(place)  # type: ignore[call-overload]
+            self._menu(PAGE_MENU).exec(place)
 
-    def _text_menu(self, place: object, index: int) -> None:
+    def _text_menu(self, place: QPoint, index: int) -> None:
         self.presenter.pin(index, from_text=True)
-        self._menu(("copy", "copy_markdown", "copy_rich", "", "correct", "next_doubtful", "find")).exec(place)  # type: ignore[call-overload]
+        self._menu(TEXT_MENU).exec(place)
 
     def _menu(self, names: Sequence[str]) -> QMenu:
         menu = QMenu(self)
@@ -430,34 +318,13 @@ class MainWindow(QMainWindow):
                 menu.addSeparator()
         return menu
 
-    # -- corrections ---------------------------------------------------------------------------------------
-
-    def correct(self) -> None:
-        self.panel.edit_block(max(0, self.presenter.pinned))
-
-    def _corrected(self, index: int, text: str) -> None:
-        item = self.presenter.item
-        if item is not None and item.page is not None and index < len(item.page.blocks):
-            self.undo.push(CorrectBlock(item, index, text, self.tr("Correction"), self._text_changed))
-
-    def _text_changed(self, item: PageItem, index: int) -> None:
-        if item is self.presenter.item:
-            self.presenter.refresh_text(index)
-        else:
-            self.pages.show_item(item)
-
-    def next_doubtful(self) -> None:
-        if self.panel.next_doubtful() is None:
-            self.panel.notice.tell(self.tr("The model was sure of every word of this page."))
-
     # -- how the window looks ------------------------------------------------------------------------------
 
     def _page_shown(self, item: PageItem | None) -> None:
+        source = item.document.input if item is not None else None
+        self.setWindowFilePath(str(source) if isinstance(source, Path) else "")
         self.setWindowTitle("Leggio" if item is None else self.tr("{0} — Leggio").format(item.title))
-        if isinstance(item and item.document.input, Path):
-            self.setWindowFilePath(str(item.document.input))  # type: ignore[union-attr]
-            self.setWindowTitle(self.tr("{0} — Leggio").format(item.title))  # type: ignore[union-attr]
-        self._update_actions()
+        self.update_actions()
 
     def _apply_settings(self) -> None:
         self.keeper.on = self.store.window.keep_history
@@ -478,7 +345,8 @@ class MainWindow(QMainWindow):
     def _full_screen(self, on: bool) -> None:
         (self.showFullScreen if on else self.showNormal)()
 
-    def _update_actions(self) -> None:
+    def update_actions(self) -> None:
+        """Enable what makes sense now."""
         item, busy = self.presenter.item, self.session.busy
         read = any(i.page is not None for i in self.model.items)
         page = item is not None and item.page is not None
