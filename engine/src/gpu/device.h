@@ -1,0 +1,70 @@
+/* The narrow waist of the GPU back end: buffers, kernels by name, dispatches in order, waiting. Everything
+ * above is portable C; below lie Apple's Metal, or a CPU that runs the same kernels for the tests.
+ *
+ * Dispatches run in the order of their encoding, each seeing what those before it wrote. They may run any
+ * time after `encode` and have run after `wait`. The host reads and writes buffers only when nothing that
+ * touches them is underway: `write` and `read` wait by themselves.
+ *
+ * A device compiles kernels without fast mathematics: Inf and NaN must stay what they are. */
+#ifndef UOCR_SRC_GPU_DEVICE_H
+#define UOCR_SRC_GPU_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../status.h"
+#include "uocr.h"
+
+enum {
+    GPU_MOST_ARGUMENTS = 16,
+    GPU_MOST_CONSTANTS = 12,
+    GPU_MOST_THREADGROUP = 5,
+    GPU_MOST_INLINE = 4096, /* bytes of one inline argument */
+};
+
+typedef struct gpu_device gpu_device;
+typedef struct gpu_memory gpu_memory; /* a buffer */
+
+typedef enum gpu_kind { GPU_UNUSED = 0, GPU_BUFFER, GPU_WEIGHT, GPU_INLINE } gpu_kind;
+
+typedef struct gpu_argument { /* of buffer index i, its place in the array */
+    gpu_kind kind;
+    gpu_memory *memory; /* GPU_BUFFER */
+    size_t offset;      /* bytes, a multiple of 4 */
+    const void *data;   /* GPU_WEIGHT: in the mapped model; GPU_INLINE: copied at once */
+    size_t bytes;       /* that the kernel may touch */
+} gpu_argument;
+
+typedef struct gpu_dispatch {
+    const char *kernel;
+    uint32_t constants[GPU_MOST_CONSTANTS]; /* function constant i */
+    uint32_t constant_count;
+    gpu_argument argument[GPU_MOST_ARGUMENTS];
+    uint32_t threadgroup[GPU_MOST_THREADGROUP]; /* bytes of threadgroup argument i, a multiple of 16 */
+    uint32_t groups[3], threads;                /* threads: of a threadgroup, a multiple of 32 */
+} gpu_dispatch;
+
+struct gpu_device {
+    const char *name;              /* "metal", "host" */
+    uint64_t working_set;          /* bytes that it can hold at once, 0: unknown */
+    void (*destroy)(gpu_device *); /* every buffer has been destroyed */
+
+    /* Zeroed, `category` of memory.h; NULL: out of memory. */
+    gpu_memory *(*create)(gpu_device *, uint32_t category, size_t bytes);
+    void (*release)(gpu_device *, gpu_memory *);
+    uocr_status (*write)(gpu_device *, gpu_memory *, size_t offset, const void *source, size_t bytes);
+    uocr_status (*read)(gpu_device *, gpu_memory *, size_t offset, void *target, size_t bytes);
+
+    /* Copies the description; the kernel is looked up and specialised at its first use. UOCR_BACKEND: no such
+     * kernel, or a shape beyond the device; `failure` says which. */
+    uocr_status (*encode)(gpu_device *, const gpu_dispatch *);
+    uocr_status (*submit)(gpu_device *);  /* what is encoded starts to run */
+    uocr_status (*wait)(gpu_device *);    /* submits, waits for all; an error of any of them */
+    const char *(*failure)(gpu_device *); /* one sentence on the last error, "" for none */
+};
+
+/* Exactly one device is linked in. The mapped model [base, base + bytes) is used without a copy; NULL: none
+ * yet (tests). */
+uocr_status gpu_device_open(const void *base, size_t bytes, gpu_device **, uocr_error *);
+
+#endif
