@@ -1,0 +1,158 @@
+"""The gate's arithmetic, and its scoring on a page of the golden set."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+import pytest
+from uocr import native
+from uocr.convert.dialects import read_config
+from uocr.convert.random_full import PUBLISHED_CONFIG
+from uocr.convert.tensors import stored_tensors
+from uocr.document import Box
+from uocr.modelfile import ModelFile
+from uocr.tokenizer import Tokenizer
+
+from bench.gate.choices import MODULES, Choice, assignment
+from bench.gate.evaluate import Journal
+from bench.gate.figures import Figures, figures
+from bench.gate.pick import Bounds, Rung, climb, ladder
+from bench.gate.scoring import Bench, Forced, PageCase, PageResult, boxes_in, compare_forced, compare_free, kinds_of
+from bench.quality.generated import blocks_of
+from bench.quality.pages import Page, TruthBlock
+from tests.conftest import BUILT_IN, GOLDEN
+
+CASE = json.loads((GOLDEN / "built-in" / "golden.json").read_text("utf-8"))["cases"][0]
+
+
+def module_of(name: str) -> str | None:
+    return next((m for m, globs in MODULES.items() if any(fnmatchcase(name, glob) for glob in globs)), None)
+
+
+def test_every_large_matrix_belongs_to_one_module() -> None:
+    specs = stored_tensors(read_config(PUBLISHED_CONFIG).config)
+    rest = {spec.name for spec in specs if module_of(spec.name) is None and math.prod(spec.shape) > 2_000_000}
+    assert rest == {"sam_model.pos_embed", "sam_model.net_3.weight"}  # 16 bit by the type policy
+    assert {module_of(spec.name) for spec in specs} == {*MODULES, None}
+    assert module_of("layers.0.mlp.gate_proj.weight") == "dense"
+    assert module_of("layers.3.mlp.experts.gate_proj.weight") == "experts"
+    assert module_of("layers.3.mlp.gate.weight") is None  # the router
+
+
+def test_only_decoder_modules_may_reuse_the_references_view() -> None:
+    assert Choice("head q4", "f32", {"head": "q4"}).sees_as_reference
+    assert not Choice("SAM q8", "f32", {"SAM": "q8"}).sees_as_reference
+    assert not Choice("head q4", "f32", {"head": "q4"}, "fast").sees_as_reference
+    assert not assignment("all", {"head": "q4"}).sees_as_reference
+
+
+def test_the_ladder_gives_bits_back_where_a_byte_buys_most() -> None:
+    losses = {("experts", "q4"): 2.0, ("experts", "q8"): 0.1, ("head", "q4"): 1.0, ("SAM", "q4"): -0.5}
+    rungs = ladder("q4", losses, {"experts": 1000, "head": 10, "SAM": 100})
+    assert [dict(rung.types) for rung in rungs] == [
+        {"experts": "q4", "head": "q4", "SAM": "q4"}, {"experts": "q4", "head": "q8", "SAM": "q4"},
+        {"experts": "q8", "head": "q8", "SAM": "q4"}, {"experts": "q8", "head": "q8", "SAM": "q8"}]
+    assert [round(rung.expected, 3) for rung in rungs] == [3.0, 2.0, 0.1, 0.1]
+
+
+BLANK = Figures("", 0, 1, 1, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0)
+
+
+def test_the_climb_starts_where_the_sum_allows_and_stops_where_the_whole_does() -> None:
+    rungs = [Rung({"a": str(n)}, expected) for n, expected in enumerate((5.0, 2.5, 2.0, 1.0))]
+    measured: list[str] = []
+
+    def measure(rung: Rung) -> Figures:
+        measured.append(rung.types["a"])
+        real = {"1": (3.5, 0.1), "2": (2.9, 0.6), "3": (1.0, 0.2)}[rung.types["a"]]
+        return replace(BLANK, nll_change=(real[0], 0, 0), error_change=(0, 0, real[1]))
+
+    rung, found, kept = climb(rungs, Bounds(3.0, 0.5), measure)
+    assert (measured, rung.types["a"], kept) == (["1", "2", "3"], "3", True)
+    assert found.nll_change[0] == 1.0
+    assert climb(rungs, Bounds(0.5, 0.5), measure)[2] is False
+
+
+def result(page: int, **values: float) -> PageResult:
+    return replace(PageResult(page, places=10, free_length=100), **values)  # type: ignore[arg-type]
+
+
+def test_figures_are_changes_against_the_reference_over_the_same_pages() -> None:
+    reference = {0: result(0, nll=1.0, free_errors=2), 1: result(1, nll=3.0, free_errors=0)}
+    other = {0: result(0, nll=1.1, free_errors=3, kl=0.2, agree=9, free_same=True, finish="eos"),
+             1: result(1, nll=3.3, free_errors=1, kl=0.2, agree=10, finish="loop")}
+    found = figures("q4", 123, other, reference)
+    assert (found.nll, found.kl, found.agreement) == (0.22, 0.02, 95.0)
+    assert found.nll_change[0] == 10.0 and found.nll_change[1] < 10.0 < found.nll_change[2]
+    assert found.error_rate == 2.0 and found.error_change == (1.0, 1.0, 1.0)
+    assert (found.same_text, found.not_ended) == (50.0, 1)
+
+
+def test_distributions_are_compared_place_by_place() -> None:
+    page = Page("s", 0, Path("x.png"), (TruthBlock("text", "ab", None),), "base")
+    case = PageCase(page, native.Plan([0]), [], [0, 1], np.array([False, True]), np.array([True, False]))
+    even, leaning = np.log([[0.5, 0.5], [0.5, 0.5]]), np.log([[0.5, 0.5], [0.25, 0.75]])
+    found = PageResult(0)
+    compare_forced(case, Forced([0, 1], even), Forced([0, 1], leaning), found)
+    assert found.nll == pytest.approx(-math.log(0.5) - math.log(0.75))
+    assert found.kl == pytest.approx(0.5 * math.log(0.5 / 0.25) + 0.5 * math.log(0.5 / 0.75))
+    assert (found.places, found.agree, found.digit_places, found.box_places) == (2, 1, 1, 1)
+    assert (found.digit_agree, found.box_agree) == (0, 1)  # equal logits: the lowest id
+    assert found.digit_nll == pytest.approx(-math.log(0.75))
+
+
+def test_free_readings_are_compared_by_text_and_boxes() -> None:
+    page = Page("s", 0, Path("x.png"), (TruthBlock("text", "abcd", None),), "base")
+    case = PageCase(page, native.Plan([0]), [], [], np.zeros(0, bool), np.zeros(0, bool))
+    found = PageResult(0)
+    compare_free(case, "<|det|>text [1, 2, 30, 40]<|/det|>abcd\n<|det|>text [1, 50, 30, 90]<|/det|>\n",
+                 "<|det|>text [3, 2, 30, 42]<|/det|>abxd\n<|det|>text [4, 50, 30, 90]<|/det|>\n", "eos", found)
+    assert (found.free_errors, found.free_length, found.free_same) == (1, 4, False)
+    assert (found.box_pairs, found.box_equal) == (2, 1)
+
+
+def test_results_are_kept_only_for_the_same_measurement(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "r.jsonl", {"checkpoint": "a"})
+    journal.add("q8", result(3, nll=1.5))
+    assert Journal(tmp_path / "r.jsonl", {"checkpoint": "a"}).results == {"q8": {3: result(3, nll=1.5)}}
+    assert Journal(tmp_path / "r.jsonl", {"checkpoint": "b"}).results == {}
+
+
+def test_the_forced_text_of_a_golden_page_scores_as_the_engine_reports_it() -> None:
+    """Along its own reading, forced NLL is the sum of the log-probabilities that the free run reports."""
+    with ModelFile.open(BUILT_IN) as file:
+        front_end, tokenizer = file.front_end, Tokenizer(file.tokenizer_json, digits="single")
+    page = Page("golden", 0, GOLDEN / "built-in" / CASE["image"], tuple(blocks_of(CASE["text"])), "base")
+    with native.Engine(BUILT_IN, precision="exact") as engine:
+        bench = Bench(engine, front_end, tokenizer)
+        case = bench.case(page, page.markup())
+        assert case.ids == CASE["ids"]
+        rows = bench.rows(case)
+        forced, (text, finish) = bench.forced(case, rows), bench.free(case, rows)
+        with engine.begin(case.plan) as run:
+            run.set_rows(rows)
+            reported = [e.logprob for e in run.events() if e.kind == native.TOKEN]
+    found = PageResult(0)
+    compare_forced(case, forced, forced, found)
+    compare_free(case, text, text, finish, found)
+    assert found.nll == pytest.approx(-sum(reported), abs=1e-4)
+    assert (found.kl, found.agree, found.places) == (0.0, len(CASE["ids"]), len(CASE["ids"]))
+    assert forced.logits.argmax(axis=1).tolist() == CASE["ids"]
+    assert (text, found.finish) == (CASE["text"].replace("<｜end▁of▁sentence｜>", ""), "eos")
+    assert (found.free_errors, found.box_pairs, found.box_equal) == (0, 3, 3)
+    assert found.box_places == 12 and found.digit_places == 0
+
+
+def test_digits_of_text_and_coordinates_are_told_apart() -> None:
+    with ModelFile.open(BUILT_IN) as file:
+        tokenizer = Tokenizer(file.tokenizer_json, digits="single")
+    ids = tokenizer.scoring_ids("<|det|>text [10, 20, 300, 999]<|/det|>a 42\n")
+    digits, boxes = kinds_of(ids, tokenizer)
+    assert [tokenizer.decode([i]) for i, yes in zip(ids, boxes, strict=True) if yes] == ["10", "20", "300", "999"]
+    assert [tokenizer.decode([i]) for i, yes in zip(ids, digits, strict=True) if yes] == ["4", "2"]
+    assert boxes_in("<|det|>text [10, 20, 300, 999]<|/det|>a 42\n") == [Box(10, 20, 300, 999)]
