@@ -39,6 +39,7 @@ static double *columns(const double *x, size_t rows, size_t stride, size_t first
 
 static void one_full(ops *o, size_t tokens, size_t heads, size_t d, double amplitude) {
     char name[96];
+    tokens = ops_most_rows < tokens ? 4 * ops_most_rows : tokens;
     snprintf(name, sizeof name, "attention_full %zu tokens %zux%zu", tokens, heads, d);
     size_t width = heads * d;
     uocr_tensor qkv = tensor_random(o, tokens, 3 * width, 0, amplitude),
@@ -126,6 +127,7 @@ static void cache_fill(ops *o, uocr_kv *kv, double amplitude) {
 
 static void one_cached(ops *o, size_t heads, size_t d, size_t slots, size_t first, size_t rows, bool decode) {
     char name[96];
+    rows = fewer(rows);
     snprintf(name, sizeof name, "attention_%s %zux%zu slots %zu first %zu rows %zu",
              decode ? "decode" : "prefill", heads, d, slots, first, rows);
     size_t width = heads * d;
@@ -174,6 +176,7 @@ void test_attention(ops *o) {
 static void one_rope(ops *o, size_t rows, size_t heads, size_t d, size_t position0, size_t slot0,
                      size_t slots) {
     char name[96];
+    rows = fewer(rows);
     snprintf(name, sizeof name, "rope_append %zu rows %zux%zu position %zu slot %zu", rows, heads, d,
              position0, slot0);
     size_t width = heads * d, half = d / 2;

@@ -4,6 +4,7 @@
 static void one_norm(ops *o, size_t rows, size_t cols, bool rms, uocr_dtype dtype, double offset,
                      double eps) {
     char name[96];
+    rows = fewer(rows);
     snprintf(name, sizeof name, "%s %zux%zu %s around %g", rms ? "rms_norm" : "layer_norm", rows, cols,
              dtype_name(dtype), offset);
     weight w = weight_random(o, dtype, 1, 1, cols, 2), b = weight_random(o, dtype, 1, 1, cols, 1);
@@ -123,6 +124,7 @@ void test_rows(ops *o) {
 static void one_route(ops *o, size_t rows, size_t hidden, size_t experts, size_t top_k, bool normalise,
                       bool ties) {
     char name[96];
+    rows = fewer(rows);
     snprintf(name, sizeof name, "route %zux%zu top %zu of %zu normalise %d ties %d", rows, hidden, top_k,
              experts, normalise, ties);
     weight w = weight_random(o, UOCR_F32, 1, experts, hidden, 0.2);
@@ -263,7 +265,7 @@ static void product_of(ops *o, const char *name, uocr_dtype dtype, size_t rows, 
     double *seen = tensor_values(o, input);
     uocr_buffer *space = workspace(o, o->backend->linear_workspace(o->backend, rows, in));
     expect_ok(o, name, o->backend->linear(o->backend, input, &part, 1));
-    if (finite && o->verify) product_bound(o, seen, &matrix, 0, rows, want, bound);
+    if (finite && o->verify) product_bound(seen, &matrix, 0, rows, uses_int8(o, &matrix, rows), want, bound);
     expect(o, name, y, finite && o->verify ? want : NULL, bound);
     if (!finite) {
         bool clean = true;

@@ -2,6 +2,10 @@
 
 enum { PATTERN = 0x5a };
 
+double ops_tile_error = 0;
+size_t ops_most_rows = SIZE_MAX;
+size_t fewer(size_t rows) { return rows < ops_most_rows ? rows : ops_most_rows; }
+
 double uniform(ops *o, double low, double high) { /* splitmix64 */
     uint64_t z = o->random += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -242,7 +246,7 @@ void expect_ok(ops *o, const char *what, uocr_status status) {
 
 double sum_bound(size_t n, double magnitude) {
     double chain = (n < 256 ? (double)n : 256) + (double)n / 256 + 8;
-    return 8 * sqrt(chain) * EPS * magnitude + 1e-37;
+    return (8 * sqrt(chain) * EPS + ops_tile_error) * magnitude + 1e-37;
 }
 
 void product(const double *x, const weight *w, size_t m, size_t rows, double *y, double *magnitude) {
@@ -276,22 +280,20 @@ void int8_error(const double *x, const weight *w, size_t m, size_t rows, double 
 }
 
 bool uses_int8(const ops *o, const weight *w, size_t rows) {
-    return !o->exact && rows == 1 && (w->view.dtype == UOCR_Q8 || w->view.dtype == UOCR_Q4);
+    return !o->exact && (w->view.dtype == UOCR_Q4 || (w->view.dtype == UOCR_Q8 && rows == 1));
 }
 
-void product_bound(const ops *o, const double *x, const weight *w, size_t m, size_t rows, double *y,
+void product_bound(const double *x, const weight *w, size_t m, size_t rows, bool int8, double *y,
                    double *bound) {
     size_t n = rows * w->view.rows;
     double *magnitude = zeroed(n, sizeof *magnitude), *quantised = zeroed(n, sizeof *quantised);
     product(x, w, m, rows, y, magnitude);
-    if (uses_int8(o, w, rows)) int8_error(x, w, m, rows, quantised);
+    if (int8) int8_error(x, w, m, rows, quantised);
     for (size_t i = 0; i < n; i++) {
-        /* Nibbles are stored plus 8 and corrected afterwards: the terms before the correction are up to 16
-         * times larger. */
-        double size = uses_int8(o, w, rows) && w->view.dtype == UOCR_Q4
-                          ? 16 * magnitude[i] + 16 * quantised[i]
-                          : magnitude[i] + quantised[i];
-        bound[i] = quantised[i] + sum_bound(w->view.cols, size);
+        /* Nibbles are stored plus 8 and corrected afterwards: the terms before that are up to 16 times
+         * larger. */
+        double factor = int8 && w->view.dtype == UOCR_Q4 ? 16 : 1;
+        bound[i] = quantised[i] + sum_bound(w->view.cols, factor * (magnitude[i] + quantised[i]));
     }
     free(magnitude);
     free(quantised);

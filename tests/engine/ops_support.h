@@ -34,6 +34,12 @@ typedef struct weight {
     uint8_t *payload, *scales;
 } weight;
 
+/* Relative rounding of a product's two inputs together: 0, or 2^-10 for a back end whose tiles are half. */
+extern double ops_tile_error;
+/* Cases with more rows are cut to this many: where every step is watched, rows are dear. */
+extern size_t ops_most_rows;
+size_t fewer(size_t rows);
+
 double uniform(ops *, double low, double high);
 /* Shapes without a whole number of groups cannot be q8 or q4; asking for that is a bug of the test. */
 weight weight_random(ops *, uocr_dtype, size_t matrices, size_t rows, size_t cols, double amplitude);
@@ -68,10 +74,10 @@ double sum_bound(size_t n, double magnitude);
 void product(const double *x, const weight *w, size_t m, size_t rows, double *y, double *magnitude);
 /* What quantising x per group of 64 to 8 bits can do to x[r] . w[o]: half a step per element. */
 void int8_error(const double *x, const weight *w, size_t m, size_t rows, double *error);
-/* Whether the back end uses integer activations for this product. */
+/* Whether `linear` uses integer activations for this product. */
 bool uses_int8(const ops *, const weight *w, size_t rows);
-/* value, magnitude -> bound of a linear product of this back end. */
-void product_bound(const ops *, const double *x, const weight *w, size_t m, size_t rows, double *y,
+/* y and the bound of a linear product, with integer activations or without. */
+void product_bound(const double *x, const weight *w, size_t m, size_t rows, bool int8, double *y,
                    double *bound);
 
 void *zeroed(size_t count, size_t size);

@@ -52,6 +52,8 @@ CPU_INLINE __m256 avx2_load_i8(const int8_t *q) {
 
 CPU_INLINE __m256i avx2_load_bytes(const void *bytes) { return _mm256_loadu_si256((const __m256i *)bytes); }
 
+CPU_INLINE void avx2_store_bytes(void *bytes, __m256i v) { _mm256_storeu_si256((__m256i *)bytes, v); }
+
 /* kernels_avx2.c */
 void avx2_micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y,
                 size_t ldy, bool add);
@@ -69,5 +71,14 @@ void avx2_gemv_q4(const cpu_weight_rows *, size_t rows, size_t k, const float *x
 void avx2_gemv_int8_q8(const cpu_weight_rows *, size_t rows, size_t k, const cpu_quantized *x, float *y);
 void avx2_gemv_int8_q4(const cpu_weight_rows *, size_t rows, size_t k, const cpu_quantized *x, float *y);
 void avx2_quantize(const float *x, size_t n, const cpu_quantized *out);
+/* int8_avx2.c */
+void avx2_pack_int8_q8(const cpu_weight_rows *, size_t count, size_t g0, size_t groups, uint8_t *panel,
+                       float *scales);
+void avx2_pack_int8_q4(const cpu_weight_rows *, size_t count, size_t g0, size_t groups, uint8_t *panel,
+                       float *scales);
+void avx2_micro_int8_q8(size_t rows, size_t groups, const cpu_quantized *x, const uint8_t *panel,
+                        const float *scales, float *y, size_t ldy, bool add);
+void avx2_micro_int8_q4(size_t rows, size_t groups, const cpu_quantized *x, const uint8_t *panel,
+                        const float *scales, float *y, size_t ldy, bool add);
 
 #endif

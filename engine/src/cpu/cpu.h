@@ -101,12 +101,12 @@ static inline cpu_quantized cpu_take_quantized(cpu_arena *a, size_t rows, size_t
     cpu_quantized out;
     out.q = cpu_take(a, rows * in);
     out.scale = cpu_take(a, rows * cpu_divide_up(in, UOCR_GROUP) * sizeof(float));
-    out.offset = cpu_take(a, rows * cpu_divide_up(in, UOCR_GROUP) * sizeof(float));
+    out.sum = cpu_take(a, rows * cpu_divide_up(in, UOCR_GROUP) * sizeof(int32_t));
     return out;
 }
 static inline cpu_quantized cpu_quantized_row(cpu_quantized x, size_t row, size_t in) {
     return (cpu_quantized){x.q + row * in, x.scale + row * (in / UOCR_GROUP),
-                           x.offset + row * (in / UOCR_GROUP)};
+                           x.sum + row * (in / UOCR_GROUP)};
 }
 
 /* -- matrix product (gemm.c) --------------------------------------------------------------- */
@@ -125,6 +125,8 @@ typedef struct cpu_gemm {
     size_t ldx;
     cpu_gather_fn gather;
     const void *context;
+    cpu_quantized xq;        /* xq.q not NULL: instead of x, [rows, weight.cols]; weights are q8 or q4 */
+    const uint32_t *xq_rows; /* row i of the product is row xq_rows[i] of xq; NULL: i */
     const uocr_weight *weight;
     size_t matrix;           /* of a stack */
     const uocr_weight *bias; /* NULL for none */
@@ -135,13 +137,20 @@ typedef struct cpu_gemm {
     size_t y_row0, y_col0; /* y points at this row and column of the product, usually 0 and 0 */
 } cpu_gemm;
 
-size_t cpu_gemm_scratch(void); /* bytes of thread scratch cpu_gemm_block uses */
+size_t cpu_gemm_scratch(void); /* bytes of thread scratch cpu_gemm_block uses, whatever the activations */
 /* Rows [row0, row0 + rows) and columns [col0, col0 + cols <= CPU_GEMM_COLS) of y. */
 void cpu_gemm_block(const cpu_kernels *, const cpu_gemm *, size_t row0, size_t rows, size_t col0, size_t cols,
                     uint8_t *scratch);
 size_t cpu_gemm_tile_rows(size_t k); /* rows of y per tile, so that a tile stays well under 20 ms */
 /* The whole product over the pool. */
 uocr_status cpu_gemm_run(cpu_backend *, const cpu_gemm *, size_t rows);
+
+/* The same with quantised activations, q8 and q4 weights only (gemm_int8.c). */
+size_t cpu_gemm_int8_scratch(void);
+void cpu_gemm_int8_block(const cpu_kernels *, const cpu_gemm *, size_t row0, size_t rows, size_t col0,
+                         size_t cols, uint8_t *scratch);
+uocr_status cpu_quantize_rows(cpu_backend *, const float *x, size_t ldx, size_t rows, size_t in,
+                              cpu_quantized out);
 
 /* -- products of one row (linear.c) -------------------------------------------------------- */
 /* y[i] = row row0 + i of a matrix times x; xq is used instead where it is given and the weights are q8 or q4.

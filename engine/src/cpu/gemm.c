@@ -11,7 +11,10 @@ typedef struct gemm_scratch {
     float bias[CPU_GEMM_COLS];
 } gemm_scratch;
 
-size_t cpu_gemm_scratch(void) { return sizeof(gemm_scratch); }
+size_t cpu_gemm_scratch(void) {
+    size_t quantized = cpu_gemm_int8_scratch();
+    return sizeof(gemm_scratch) > quantized ? sizeof(gemm_scratch) : quantized;
+}
 
 size_t cpu_gemm_tile_rows(size_t k) {
     size_t rows = ((size_t)64 << 20) / (CPU_GEMM_COLS * (k ? k : 1)); /* 64 M multiply-adds */
@@ -37,6 +40,10 @@ static void multiply_panel(const cpu_kernels *kernels, const float *x, size_t ld
 
 void cpu_gemm_block(const cpu_kernels *kernels, const cpu_gemm *g, size_t row0, size_t rows, size_t col0,
                     size_t cols, uint8_t *scratch) {
+    if (g->xq.q) {
+        cpu_gemm_int8_block(kernels, g, row0, rows, col0, cols, scratch);
+        return;
+    }
     gemm_scratch *s = (gemm_scratch *)(void *)scratch;
     size_t depth = g->weight->cols;
     for (size_t k0 = 0; k0 < depth; k0 += CPU_GEMM_K) {

@@ -82,30 +82,31 @@ void avx2_gemv_q4(const cpu_weight_rows *w, size_t rows, size_t k, const float *
 
 enum { CHUNK = 32 }; /* groups whose scales are multiplied out at a time */
 
-/* Products of a row's scales with x's; returns the sum of its scales times x's offsets (q4), added to
- * `correction`. */
-CPU_INLINE __m256 multiply_scales(const uint16_t *scales, size_t groups, const float *xs, const float *offset,
+/* out[g] = scale of w * scale of x; returns `correction` + 8 * sum of out times the sums of x (q4), in some
+ * lanes. */
+CPU_INLINE __m256 multiply_scales(const uint16_t *scales, size_t groups, const float *xs, const int32_t *xsum,
                                   bool q4, float *out, __m256 correction) {
     size_t i = 0;
     for (; i + 8 <= groups; i += 8) {
-        __m256 s = avx2_load_f16(scales + i);
-        _mm256_storeu_ps(out + i, _mm256_mul_ps(s, _mm256_loadu_ps(xs + i)));
-        if (q4) correction = _mm256_fmadd_ps(s, _mm256_loadu_ps(offset + i), correction);
+        __m256 p = _mm256_mul_ps(avx2_load_f16(scales + i), _mm256_loadu_ps(xs + i));
+        _mm256_storeu_ps(out + i, p);
+        if (!q4) continue;
+        __m256i eight = _mm256_slli_epi32(avx2_load_bytes(xsum + i), 3);
+        correction = _mm256_fmadd_ps(p, _mm256_cvtepi32_ps(eight), correction);
     }
     if (i + 4 <= groups) {
         __m128 s = _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)(scales + i)));
-        _mm_storeu_ps(out + i, _mm_mul_ps(s, _mm_loadu_ps(xs + i)));
-        if (q4)
-            correction =
-                _mm256_add_ps(correction, _mm256_zextps128_ps256(_mm_mul_ps(s, _mm_loadu_ps(offset + i))));
+        __m128 p = _mm_mul_ps(s, _mm_loadu_ps(xs + i));
+        __m128i eight = _mm_slli_epi32(_mm_loadu_si128((const __m128i *)(const void *)(xsum + i)), 3);
+        _mm_storeu_ps(out + i, p);
+        p = _mm_mul_ps(p, _mm_cvtepi32_ps(eight));
+        if (q4) correction = _mm256_add_ps(correction, _mm256_zextps128_ps256(p));
         i += 4;
     }
     for (; i < groups; i++) {
-        __m128 s = _mm_set_ss(_cvtsh_ss(scales[i]));
-        _mm_store_ss(out + i, _mm_mul_ss(s, _mm_load_ss(xs + i)));
-        if (q4)
-            correction =
-                _mm256_add_ps(correction, _mm256_zextps128_ps256(_mm_mul_ss(s, _mm_load_ss(offset + i))));
+        out[i] = _cvtsh_ss(scales[i]) * xs[i];
+        __m128 p = _mm_set_ss(out[i] * (float)(8 * xsum[i]));
+        if (q4) correction = _mm256_add_ps(correction, _mm256_zextps128_ps256(p));
     }
     return correction;
 }
@@ -151,7 +152,7 @@ CPU_INLINE void int8_rows(bool q4, const cpu_weight_rows *w, size_t rows, size_t
             const size_t groups = all - g0 < CHUNK ? all - g0 : CHUNK;
             const int8_t *xq = x->q + g0 * UOCR_GROUP;
             correction =
-                multiply_scales(scales + g0, groups, x->scale + g0, x->offset + g0, q4, product, correction);
+                multiply_scales(scales + g0, groups, x->scale + g0, x->sum + g0, q4, product, correction);
             size_t g = 0;
             for (; g + 2 <= groups; g += 2, q += 2 * bytes, xq += 2 * UOCR_GROUP) {
                 a = add_group(q4, q, xq, product + g, a);
@@ -206,7 +207,7 @@ void avx2_quantize(const float *x, size_t n, const cpu_quantized *out) {
         t = _mm_add_epi32(t, _mm_shuffle_epi32(t, 0x4e));
         t = _mm_add_epi32(t, _mm_shuffle_epi32(t, 0xb1));
         out->scale[g] = scale;
-        out->offset[g] = 8.0f * scale * (float)_mm_cvtsi128_si32(t);
+        out->sum[g] = _mm_cvtsi128_si32(t);
     }
 }
 #else

@@ -128,7 +128,7 @@ void neon_quantize(const float *x, size_t n, const cpu_quantized *out) {
             vst1q_s8(q + i, vcombine_s8(vmovn_s16(low), vmovn_s16(high)));
         }
         out->scale[g] = scale;
-        out->offset[g] = 8.0f * scale * (float)vaddvq_s32(total);
+        out->sum[g] = vaddvq_s32(total);
     }
 }
 #else

@@ -14,8 +14,10 @@
 #include "../backend.h"
 
 enum {
-    CPU_PANEL = 16,     /* output columns of one packed weight panel */
-    CPU_MICRO_ROWS = 6, /* rows of x per call of `micro` */
+    CPU_PANEL = 16,                                    /* output columns of one packed weight panel */
+    CPU_MICRO_ROWS = 6,                                /* rows of x per call of `micro` */
+    CPU_INT8_ROWS = 4,                                 /* rows of x per call of `micro_int8` */
+    CPU_INT8_GROUP_BYTES = 2 * UOCR_GROUP * CPU_PANEL, /* at most, of one group in a panel of `pack_int8` */
 };
 
 /* Rows of a weight matrix: row r starts at data + r * stride and its scales at scales + r * scale_stride
@@ -27,13 +29,13 @@ typedef struct cpu_weight_rows {
     size_t scale_stride;
 } cpu_weight_rows;
 
-/* Activations quantised per group of 64: x[i] ~ q[i] * scale[i / 64], q in -127..127. offset = 8 * scale *
- * sum(q) of the group: q4 nibbles are stored plus 8, and the products are corrected by it. A group that holds
- * Inf or NaN gets the scale NaN, so that every result it enters is NaN. */
+/* Activations quantised per group of 64: x[i] ~ q[i] * scale[i / 64], q in -127..127, sum = the sum of a
+ * group's q (weights are multiplied as unsigned numbers, and the products corrected by it). A group that
+ * holds Inf or NaN gets the scale NaN, so that every result it enters is NaN. */
 typedef struct cpu_quantized {
-    int8_t *q;     /* [n] */
-    float *scale;  /* [n / 64] */
-    float *offset; /* [n / 64] */
+    int8_t *q;    /* [n] */
+    float *scale; /* [n / 64] */
+    int32_t *sum; /* [n / 64] */
 } cpu_quantized;
 
 typedef struct cpu_kernels {
@@ -52,6 +54,16 @@ typedef struct cpu_kernels {
     /* The same for q8 (0) and q4 (1) against quantised activations. */
     void (*gemv_int8[2])(const cpu_weight_rows *, size_t rows, size_t k, const cpu_quantized *x, float *y);
     void (*quantize)(const float *x, size_t n, const cpu_quantized *out); /* n a multiple of 64 */
+    /* Several rows of quantised activations, q8 (0) and q4 (1). Groups g0.. of count <= 16 weight rows, in
+     * the table's own order, CPU_INT8_GROUP_BYTES or less each; scales[g * 16 + c], 0 for columns past count.
+     */
+    void (*pack_int8[2])(const cpu_weight_rows *, size_t count, size_t g0, size_t groups, uint8_t *panel,
+                         float *scales);
+    /* y[r * ldy + c] = (add ? y : 0) + sum over groups of (scale of w * scale of x) * integer product, r <
+     * rows <= 4, c < 16; x[r] starts at the panel's first group. One chain per element in the order of
+     * groups. */
+    void (*micro_int8[2])(size_t rows, size_t groups, const cpu_quantized *x, const uint8_t *panel,
+                          const float *scales, float *y, size_t ldy, bool add);
     /* y[c] += sum over r < rows of p[r] * v[r * stride + c], c < n; f32 and f16 values. */
     void (*mix_f32)(const float *v, size_t stride, size_t rows, size_t n, const float *p, float *y);
     void (*mix_f16)(const uint16_t *v, size_t stride, size_t rows, size_t n, const float *p, float *y);
@@ -80,6 +92,14 @@ extern const cpu_kernels cpu_kernels_neon_dotprod; /* needs the dot product exte
 
 /* The best table this machine can run, or the portable one when `simd` is UOCR_SIMD_PORTABLE. */
 const cpu_kernels *cpu_kernels_select(uint32_t simd);
+
+/* Plain C, for tables that have nothing better. */
+void cpu_portable_pack_int8_q8(const cpu_weight_rows *, size_t count, size_t g0, size_t groups,
+                               uint8_t *panel, float *scales);
+void cpu_portable_pack_int8_q4(const cpu_weight_rows *, size_t count, size_t g0, size_t groups,
+                               uint8_t *panel, float *scales);
+void cpu_portable_micro_int8(size_t rows, size_t groups, const cpu_quantized *x, const uint8_t *panel,
+                             const float *scales, float *y, size_t ldy, bool add);
 
 /* Scalar conversions, exact in both directions (f32 to f16 rounds half even). */
 float cpu_f16_to_f32(uint16_t half);

@@ -26,8 +26,8 @@ CPU_INLINE row16 add16(row16 sum, float x, row16 p) {
 }
 
 CPU_INLINE row16 sum16(row16 a, row16 b) {
-    return (row16){{vaddq_f32(a.val[0], b.val[0]), vaddq_f32(a.val[1], b.val[1]), vaddq_f32(a.val[2], b.val[2]),
-                    vaddq_f32(a.val[3], b.val[3])}};
+    return (row16){{vaddq_f32(a.val[0], b.val[0]), vaddq_f32(a.val[1], b.val[1]),
+                    vaddq_f32(a.val[2], b.val[2]), vaddq_f32(a.val[3], b.val[3])}};
 }
 
 /* Sums are variables, not an array: compilers keep an array in memory. `rows` is a constant where this is
@@ -188,12 +188,20 @@ static void mix_f16(const uint16_t *v, size_t stride, size_t rows, size_t n, con
     .to_f16 = neon_to_f16, .to_f32 = neon_to_f32
 
 const cpu_kernels cpu_kernels_neon = {
-    .name = "neon", COMMON_ENTRIES, .gemv_int8 = {neon_gemv_int8_q8, neon_gemv_int8_q4}};
+    .name = "neon",
+    COMMON_ENTRIES,
+    .gemv_int8 = {neon_gemv_int8_q8, neon_gemv_int8_q4},
+    .pack_int8 = {cpu_portable_pack_int8_q8, cpu_portable_pack_int8_q4},
+    .micro_int8 = {cpu_portable_micro_int8, cpu_portable_micro_int8},
+};
 
 const cpu_kernels cpu_kernels_neon_dotprod = {
     .name = "neon+dotprod",
     COMMON_ENTRIES,
-    .gemv_int8 = {neon_dotprod_gemv_int8_q8, neon_dotprod_gemv_int8_q4}};
+    .gemv_int8 = {neon_dotprod_gemv_int8_q8, neon_dotprod_gemv_int8_q4},
+    .pack_int8 = {neon_dotprod_pack_int8_q8, neon_dotprod_pack_int8_q4},
+    .micro_int8 = {neon_dotprod_micro_int8, neon_dotprod_micro_int8},
+};
 #else
 typedef int cpu_kernels_neon_is_for_aarch64;
 #endif

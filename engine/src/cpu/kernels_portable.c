@@ -186,7 +186,7 @@ static void gemv_int8_q4(const cpu_weight_rows *w, size_t rows, size_t k, const 
                 dot += (pair & 15) * low[i] + (pair >> 4) * high[i];
             }
             float scale = cpu_group_scale(scales, g);
-            sum += (float)dot * (scale * x->scale[g]) - scale * x->offset[g];
+            sum += (float)(dot - 8 * x->sum[g]) * (scale * x->scale[g]);
         }
         y[r] = sum;
     }
@@ -211,8 +211,53 @@ static void quantize(const float *x, size_t n, const cpu_quantized *out) {
             sum += q[i];
         }
         out->scale[g] = scale;
-        out->offset[g] = 8.0f * scale * (float)sum;
+        out->sum[g] = sum;
     }
+}
+
+/* A group of a panel is 16 rows of 64 signed bytes. */
+static void pack_int8(const cpu_weight_rows *w, size_t count, size_t g0, size_t groups, uint8_t *panel,
+                      float *scales, bool q4) {
+    for (size_t g = 0; g < groups; g++)
+        for (size_t c = 0; c < CPU_PANEL; c++) {
+            int8_t *out = (int8_t *)panel + (g * CPU_PANEL + c) * UOCR_GROUP;
+            const uint8_t *row = w->data + c * w->stride + (g0 + g) * UOCR_GROUP / (q4 ? 2 : 1);
+            scales[g * CPU_PANEL + c] =
+                c < count ? cpu_group_scale(w->scales + c * w->scale_stride, g0 + g) : 0;
+            if (c >= count) memset(out, 0, UOCR_GROUP);
+            else if (!q4) memcpy(out, row, UOCR_GROUP);
+            else
+                for (size_t i = 0; i < UOCR_GROUP / 2; i++) {
+                    out[i] = (int8_t)((row[i] & 15) - 8);
+                    out[i + UOCR_GROUP / 2] = (int8_t)((row[i] >> 4) - 8);
+                }
+        }
+}
+
+void cpu_portable_pack_int8_q8(const cpu_weight_rows *w, size_t count, size_t g0, size_t groups,
+                               uint8_t *panel, float *scales) {
+    pack_int8(w, count, g0, groups, panel, scales, false);
+}
+
+void cpu_portable_pack_int8_q4(const cpu_weight_rows *w, size_t count, size_t g0, size_t groups,
+                               uint8_t *panel, float *scales) {
+    pack_int8(w, count, g0, groups, panel, scales, true);
+}
+
+void cpu_portable_micro_int8(size_t rows, size_t groups, const cpu_quantized *x, const uint8_t *panel,
+                             const float *scales, float *y, size_t ldy, bool add) {
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < CPU_PANEL; c++) {
+            float sum = add ? y[r * ldy + c] : 0;
+            for (size_t g = 0; g < groups; g++) {
+                const int8_t *w = (const int8_t *)panel + (g * CPU_PANEL + c) * UOCR_GROUP,
+                             *q = x[r].q + g * UOCR_GROUP;
+                int32_t dot = 0;
+                for (size_t i = 0; i < UOCR_GROUP; i++) dot += (int32_t)w[i] * q[i];
+                sum += (float)dot * (scales[g * CPU_PANEL + c] * x[r].scale[g]);
+            }
+            y[r * ldy + c] = sum;
+        }
 }
 
 static void mix_f32(const float *v, size_t stride, size_t rows, size_t n, const float *p, float *y) {
@@ -317,6 +362,8 @@ const cpu_kernels cpu_kernels_portable = {
     .gemv = {gemv_f32, gemv_f16, gemv_q8, gemv_q4},
     .gemv_int8 = {gemv_int8_q8, gemv_int8_q4},
     .quantize = quantize,
+    .pack_int8 = {cpu_portable_pack_int8_q8, cpu_portable_pack_int8_q4},
+    .micro_int8 = {cpu_portable_micro_int8, cpu_portable_micro_int8},
     .mix_f32 = mix_f32,
     .mix_f16 = mix_f16,
     .scores = scores,

@@ -21,7 +21,7 @@ typedef struct mlp_job {
     uint32_t *row;   /* row of x of each entry */
     uint32_t *entry; /* [rows * top_k]: entry of (row, place) */
     size_t experts, col_tiles;
-    cpu_quantized xq, hq; /* one row, FAST */
+    cpu_quantized xq, hq; /* of x and of h, where products use them */
     bool int8_gate, int8_down;
     size_t tile_rows;
 } mlp_job;
@@ -61,8 +61,6 @@ static void row_down_tile(void *argument, size_t tile, uint32_t worker) {
 
 static uocr_status run_row(cpu_backend *b, mlp_job *job, cpu_arena *arena) {
     job->h = cpu_take(arena, job->top_k * job->intermediate * sizeof(float));
-    job->int8_gate = cpu_uses_int8(b, job->gate->dtype) || cpu_uses_int8(b, job->up->dtype);
-    job->int8_down = cpu_uses_int8(b, job->down->dtype);
     if (job->int8_gate) {
         job->xq = cpu_take_quantized(arena, 1, job->hidden);
         b->kernels->quantize(cpu_f32(job->x), job->hidden, &job->xq);
@@ -145,6 +143,7 @@ static void gate_tile(void *argument, size_t tile, uint32_t worker) {
                      .y = job->h,
                      .ldy = job->intermediate};
     if (!job->ids) gemm.x = cpu_f32(job->x), gemm.ldx = job->x.stride;
+    if (job->int8_gate) gemm.xq = job->xq, gemm.xq_rows = job->ids ? job->row : NULL;
     cpu_gemm_block(kernels, &gemm, t.first, t.rows, col0, cols, scratch);
     gemm.weight = job->up;
     gemm.y = up;
@@ -166,6 +165,7 @@ static void down_tile(void *argument, size_t tile, uint32_t worker) {
                      .matrix = t.expert,
                      .y = job->out,
                      .ldy = job->hidden};
+    if (job->int8_down) gemm.xq = job->hq;
     if (!job->ids) gemm.y = cpu_f32(job->y), gemm.ldy = job->y.stride, gemm.accumulate = true;
     cpu_gemm_block(job->backend->kernels, &gemm, t.first, t.rows, col0,
                    cpu_min(CPU_GEMM_COLS, job->hidden - col0), cpu_scratch(job->backend, worker));
@@ -195,12 +195,23 @@ static uocr_status run_rows(cpu_backend *b, mlp_job *job, cpu_arena *arena) {
         job->out = cpu_take(arena, entries * job->hidden * sizeof(float));
         sort_rows(job, rows);
     } else job->start = everything;
+    uocr_status status = UOCR_OK;
+    if (job->int8_gate) {
+        job->xq = cpu_take_quantized(arena, rows, job->hidden);
+        status = cpu_quantize_rows(b, cpu_f32(job->x), job->x.stride, rows, job->hidden, job->xq);
+        if (status != UOCR_OK) return status;
+    }
     job->tile_rows = 2 * CPU_GEMM_ROWS;
     assert(cpu_gemm_scratch() + job->tile_rows * CPU_GEMM_COLS * sizeof(float) <= b->scratch_stride);
     size_t row_tiles = count_bucket_tiles(job);
     job->col_tiles = cpu_divide_up(job->intermediate, CPU_GEMM_COLS);
-    uocr_status status = uocr_pool_run(b->pool, row_tiles * job->col_tiles, gate_tile, job);
+    status = uocr_pool_run(b->pool, row_tiles * job->col_tiles, gate_tile, job);
     if (status != UOCR_OK) return status;
+    if (job->int8_down) {
+        job->hq = cpu_take_quantized(arena, entries, job->intermediate);
+        status = cpu_quantize_rows(b, job->h, job->intermediate, entries, job->intermediate, job->hq);
+        if (status != UOCR_OK) return status;
+    }
     job->col_tiles = cpu_divide_up(job->hidden, CPU_GEMM_COLS);
     status = uocr_pool_run(b->pool, row_tiles * job->col_tiles, down_tile, job);
     if (status != UOCR_OK || !job->ids) return status;
@@ -222,6 +233,9 @@ static uocr_status run(cpu_backend *b, const char *name, mlp_job *job) {
     assert(job->down->cols == job->intermediate && job->down->rows == job->hidden &&
            job->y.cols == job->hidden);
     assert(job->hidden * sizeof(float) <= b->scratch_stride);
+    assert(job->gate->dtype == job->up->dtype);
+    job->int8_gate = cpu_uses_int8(b, job->gate->dtype);
+    job->int8_down = cpu_uses_int8(b, job->down->dtype);
     uocr_status status = rows == 1 ? run_row(b, job, &arena) : run_rows(b, job, &arena);
     uint64_t one =
         cpu_weight_traffic(job->gate) + cpu_weight_traffic(job->up) + cpu_weight_traffic(job->down);
@@ -257,7 +271,7 @@ static uocr_status experts(uocr_backend *backend, uocr_tensor x, uocr_tensor ids
 static size_t swiglu_workspace(const uocr_backend *b, size_t rows, size_t hidden, size_t intermediate) {
     size_t bytes = cpu_piece(rows * intermediate * sizeof(float));
     if (b->precision != UOCR_PRECISION_EXACT)
-        bytes += cpu_quantized_bytes(1, hidden) + cpu_quantized_bytes(1, intermediate);
+        bytes += cpu_quantized_bytes(rows, hidden) + cpu_quantized_bytes(rows, intermediate);
     return bytes;
 }
 
@@ -268,7 +282,7 @@ static size_t experts_workspace(const uocr_backend *b, size_t rows, size_t top_k
                    cpu_piece((count + 1) * sizeof(uint32_t)) + 2 * cpu_piece(entries * sizeof(uint32_t)) +
                    cpu_piece(entries * hidden * sizeof(float));
     if (b->precision != UOCR_PRECISION_EXACT)
-        bytes += cpu_quantized_bytes(1, hidden) + cpu_quantized_bytes(top_k, intermediate);
+        bytes += cpu_quantized_bytes(rows, hidden) + cpu_quantized_bytes(entries, intermediate);
     return bytes;
 }
 

@@ -77,5 +77,11 @@ void neon_dotprod_gemv_int8_q8(const cpu_weight_rows *, size_t rows, size_t k, c
                                float *y);
 void neon_dotprod_gemv_int8_q4(const cpu_weight_rows *, size_t rows, size_t k, const cpu_quantized *x,
                                float *y);
+void neon_dotprod_pack_int8_q8(const cpu_weight_rows *, size_t count, size_t g0, size_t groups,
+                               uint8_t *panel, float *scales);
+void neon_dotprod_pack_int8_q4(const cpu_weight_rows *, size_t count, size_t g0, size_t groups,
+                               uint8_t *panel, float *scales);
+void neon_dotprod_micro_int8(size_t rows, size_t groups, const cpu_quantized *x, const uint8_t *panel,
+                             const float *scales, float *y, size_t ldy, bool add);
 
 #endif
