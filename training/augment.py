@@ -42,9 +42,7 @@ def draw_look(small: Tensor, generator: torch.Generator | None = None) -> Look:
         hit = chance() < share
         return torch.where(hit.view(-1, *[1] * (value.dim() - 1)), value, torch.zeros_like(value))
 
-    blur = torch.where(
-        chance() < 0.35, chance() * torch.where(small, 0.4, 0.9) + 0.3, torch.full_like(chance(), 0.05)
-    )
+    blur = torch.where(chance() < 0.35, chance() * torch.where(small, 0.4, 0.9) + 0.3, torch.full_like(chance(), 0.05))
     form = chance()
     base = torch.where(form < 0.45, 1.0, torch.where(form < 0.88, 1 - chance() * 0.18, 1 - chance() * 0.45))
     paper = (base[:, None] + maybe(0.3, (chance(3) - 0.5) * 0.16)).clamp(0, 1)
@@ -66,19 +64,13 @@ def _blurred(ink: Tensor, sigma: Tensor) -> Tensor:
     return F.conv2d(out, kernel.view(count, 1, 5, 1), padding=(2, 0), groups=count).view(count, side, side)
 
 
-def paint(
-    ink: Tensor, look: Look, across: Tensor, down: Tensor, generator: torch.Generator | None = None
-) -> Tensor:
+def paint(ink: Tensor, look: Look, across: Tensor, down: Tensor, generator: torch.Generator | None = None) -> Tensor:
     """Pictures [B, 3, S, S] in 0..1, rounded to 8 bits. ink: [B, S, S] uint8; across, down: [B, S] page
     coordinates, -0.5..0.5 from edge to edge; outside that range lies grey padding."""
     dtype = torch.bfloat16 if ink.is_cuda else torch.float32
     cover = _blurred(ink.to(dtype) / 255, look.blur)[:, None]
-    colour = (
-        look.paper[:, :, None, None].to(dtype) + (look.ink - look.paper)[:, :, None, None].to(dtype) * cover
-    )
-    light = (
-        look.gradient[:, 0, None, None] * down[:, :, None] + look.gradient[:, 1, None, None] * across[:, None]
-    )
+    colour = look.paper[:, :, None, None].to(dtype) + (look.ink - look.paper)[:, :, None, None].to(dtype) * cover
+    light = look.gradient[:, 0, None, None] * down[:, :, None] + look.gradient[:, 1, None, None] * across[:, None]
     colour = colour + light[:, None].to(dtype)
     grain = torch.randn(colour.shape, device=ink.device, dtype=dtype, generator=generator)
     colour = colour + grain * look.noise[:, None, None, None].to(dtype)
@@ -95,9 +87,7 @@ def paint_view(ink: Tensor, rect: Tensor, look: Look, generator: torch.Generator
     return (paint(ink, look, across, down, generator) - 0.5) / 0.5
 
 
-def paint_tiles(
-    ink: Tensor, grid: tuple[int, int], look: Look, generator: torch.Generator | None = None
-) -> Tensor:
+def paint_tiles(ink: Tensor, grid: tuple[int, int], look: Look, generator: torch.Generator | None = None) -> Tensor:
     """Crops in [-1, 1]: [B, tiles, S, S] uint8 -> [B * tiles, 3, S, S]. grid: (columns, rows)."""
     batch, tiles, side, _ = ink.shape
     columns, rows = grid

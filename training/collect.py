@@ -65,9 +65,7 @@ def pack_hash(pack: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--cache", type=Path, required=True, help="folder for downloaded packages (outside git)"
-    )
+    parser.add_argument("--cache", type=Path, required=True, help="folder for downloaded packages (outside git)")
     parser.add_argument("--out", type=Path, required=True, help="folder for the pack (outside git)")
     parser.add_argument("--processes", type=int, default=1)
     args = parser.parse_args()

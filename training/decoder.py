@@ -115,9 +115,7 @@ class Attention(nn.Module):
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, self.depth)).transpose(1, 2)
 
-    def forward(
-        self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None, cache: Cache | None
-    ) -> Tensor:
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None, cache: Cache | None) -> Tensor:
         v = self._split(self.v_proj(x))
         q = rotate(self._split(self.q_proj(x)), cos, sin).to(v.dtype)
         k = rotate(self._split(self.k_proj(x)), cos, sin).to(v.dtype)

@@ -99,9 +99,7 @@ def read(
     tokens = torch.cat([net.encode(part).tokens for part in view.split(chunk)])
     near = None
     if tiles is not None and grid is not None:
-        near = torch.cat([net.encode(part).tokens for part in tiles.split(chunk)]).unflatten(
-            0, (-1, grid[1], grid[0])
-        )
+        near = torch.cat([net.encode(part).tokens for part in tiles.split(chunk)]).unflatten(0, (-1, grid[1], grid[0]))
     ids = net.generate(net.arrange(tokens, near), vocabulary.prompt, most)
     return [(vocabulary.decode(row), row[-1] == vocabulary.end) for row in ids]
 
@@ -139,9 +137,7 @@ def evaluate(
                 done.append(Reading(group.name, output, vocabulary.decode(sample.ids.tolist()), ended))
         figures[group.name] = summary(done)
         readings += done
-        print(
-            f"{time.monotonic() - begin:6.1f} s  {group.name}: {json.dumps(figures[group.name])}", flush=True
-        )
+        print(f"{time.monotonic() - begin:6.1f} s  {group.name}: {json.dumps(figures[group.name])}", flush=True)
     return figures, readings
 
 
@@ -154,9 +150,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="part of each group to read")
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--processes", type=int, default=2, help="page makers")
-    parser.add_argument(
-        "--deadline", type=float, default=float("inf"), help="seconds after which no group is begun"
-    )
+    parser.add_argument("--deadline", type=float, default=float("inf"), help="seconds after which no group is begun")
     parser.add_argument(
         "--only", nargs="*", default=[], choices=[group.name for group in GROUPS], help="groups to read"
     )

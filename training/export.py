@@ -103,9 +103,7 @@ def save(net: Reader, config: Config, folder: Path, limit: int = PART_BYTES) -> 
 def join(parts: list[Path], config: Path, tokenizer: Path, out: Path) -> str:
     """One checkpoint folder out of the parts of a leg; answers the SHA-256 of model.safetensors."""
     if (out / "model.safetensors").exists():
-        raise SystemExit(
-            f"{out}/model.safetensors exists; weights are never overwritten, name another folder"
-        )
+        raise SystemExit(f"{out}/model.safetensors exists; weights are never overwritten, name another folder")
     named: dict[str, Tensor] = {}
     for part in parts:
         named.update(load_file(part))

@@ -85,9 +85,7 @@ def _subset(job: tuple[Path, Path]) -> Face | None:
 
 def _candidates(root: Path) -> list[Path]:
     """Font files under a root that are worth trying, one for each file name."""
-    found = sorted(
-        p for kind in ("otf", "ttf") for p in root.rglob(f"*.{kind}") if not _UNSUITABLE.search(p.name)
-    )
+    found = sorted(p for kind in ("otf", "ttf") for p in root.rglob(f"*.{kind}") if not _UNSUITABLE.search(p.name))
     found = [p for p in found if "noto" not in str(p).lower() or _NOTO.search(str(p))]
     by_name: dict[str, Path] = {}
     for path in found:

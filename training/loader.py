@@ -86,9 +86,7 @@ class _Store:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.fields = _fields(layout.grid[0] * layout.grid[1] if layout.grid else 0)
-        self.arrays = {
-            name: _shared((layout.slots, *shape), kind) for name, (shape, kind, _) in self.fields.items()
-        }
+        self.arrays = {name: _shared((layout.slots, *shape), kind) for name, (shape, kind, _) in self.fields.items()}
         self.free: Any = _FORK.SimpleQueue()
         self.ready: Any = _FORK.SimpleQueue()
 
@@ -119,8 +117,7 @@ class Loader:
                 store.free.put(slot)
         self.made: Any = _FORK.Value("q", 0)
         self._processes = [
-            _FORK.Process(target=self._work, args=(pack, seed * 1000 + index), daemon=True)
-            for index in range(workers)
+            _FORK.Process(target=self._work, args=(pack, seed * 1000 + index), daemon=True) for index in range(workers)
         ]
         for process in self._processes:
             process.start()
@@ -131,9 +128,7 @@ class Loader:
         """The layout with the largest share of free slots, one of which is now the caller's; None when all
         are full."""
         with self._vacant.get_lock():
-            shares = [
-                vacant / store.layout.slots for vacant, store in zip(self._vacant, self.stores, strict=True)
-            ]
+            shares = [vacant / store.layout.slots for vacant, store in zip(self._vacant, self.stores, strict=True)]
             best = max(range(len(shares)), key=shares.__getitem__)
             if shares[best] <= 0:
                 return None
@@ -177,9 +172,7 @@ class Loader:
         """The next batch; an error when no page came for five minutes."""
         return self._batches.get(timeout=300)
 
-    def _assemble(
-        self, plan: Sequence[Sequence[tuple[int, float]]], device: torch.device, rng: random.Random
-    ) -> None:
+    def _assemble(self, plan: Sequence[Sequence[tuple[int, float]]], device: torch.device, rng: random.Random) -> None:
         pools: list[list[int]] = [[] for _ in self.stores]
         while True:
             for choices in plan:
@@ -189,9 +182,7 @@ class Loader:
                 while not store.ready.empty() or len(pool) < min(3 * pages, store.layout.slots):
                     pool.append(store.ready.get())
                 lengths = store.arrays["meta"][:, 4]
-                some = sorted(
-                    rng.sample(pool, min(len(pool), 3 * pages)), key=lambda slot: int(lengths[slot])
-                )
+                some = sorted(rng.sample(pool, min(len(pool), 3 * pages)), key=lambda slot: int(lengths[slot]))
                 first = rng.randrange(len(some) - pages + 1)
                 chosen = some[first : first + pages]
                 batch = self._gather(index, chosen, device)
@@ -224,11 +215,7 @@ class Loader:
         width = min(MOST_TOKENS, -(-longest // _ROUND) * _ROUND)
 
         def sent(name: str, columns: int | None = None) -> Tensor:
-            return (
-                host[name][:, :columns].to(device, non_blocking=True)
-                if pin
-                else host[name][:, :columns].clone()
-            )
+            return host[name][:, :columns].to(device, non_blocking=True) if pin else host[name][:, :columns].clone()
 
         meta = sent("meta").long()
         crops = "tiles" in host

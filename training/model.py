@@ -125,9 +125,7 @@ class Reader(nn.Module):
         cos, sin = rotary_table(self.config, torch.arange(prompt + most, device=device), dtype)
         shape = (batch, self.config["num_attention_heads"], prompt + window, self.config["head_dim"])
         caches = [
-            Cache(
-                torch.zeros(shape, device=device, dtype=dtype), torch.zeros(shape, device=device, dtype=dtype)
-            )
+            Cache(torch.zeros(shape, device=device, dtype=dtype), torch.zeros(shape, device=device, dtype=dtype))
             for _ in m.layers
         ]
         mask: Tensor | None = window_mask(prompt, prompt, window, device)[None, None]

@@ -48,11 +48,7 @@ def matrices(name: str, parameter: nn.Parameter) -> list[View]:
         return [_flat]
     if parameter.dim() == 3:
         return [partial(_row, index=i) for i in range(parameter.shape[0])]
-    return (
-        [partial(_part, index=i, parts=3) for i in range(3)]
-        if "qkv" in name
-        else [partial(_part, index=0, parts=1)]
-    )
+    return [partial(_part, index=i, parts=3) for i in range(3)] if "qkv" in name else [partial(_part, index=0, parts=1)]
 
 
 class Muon:
@@ -82,7 +78,5 @@ class Muon:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         if state["momenta"].keys() - self.groups.keys():
-            raise ValueError(
-                "the saved optimiser belongs to a model of another shape; start without --resume"
-            )
+            raise ValueError("the saved optimiser belongs to a model of another shape; start without --resume")
         self.momenta = state["momenta"]

@@ -49,17 +49,13 @@ class AuxiliaryHeads(nn.Module):
 
 def _characters(heads: AuxiliaryHeads, seen: Features, labels: Tensor) -> Tensor:
     """Character loss of views. labels: [N, G, G, SLOTS]; tokens unfold into the 4 x 4 patches they cover."""
-    counted = (labels[..., :1] > 0) | (
-        torch.rand(labels.shape[:3], device=labels.device)[..., None] < _EMPTY_SHARE
-    )
+    counted = (labels[..., :1] > 0) | (torch.rand(labels.shape[:3], device=labels.device)[..., None] < _EMPTY_SHARE)
     wanted = torch.where(counted, labels.long(), _IGNORE).flatten()
     direct = heads.patch(F.layer_norm(seen.patches, seen.patches.shape[-1:]))
     views, side = seen.tokens.shape[:2]
     inner = heads.unfold(F.layer_norm(seen.tokens, seen.tokens.shape[-1:]))
     inner = (
-        inner.view(views, side, side, 4, 4, _INNER)
-        .permute(0, 1, 3, 2, 4, 5)
-        .reshape(views, side * 4, side * 4, _INNER)
+        inner.view(views, side, side, 4, 4, _INNER).permute(0, 1, 3, 2, 4, 5).reshape(views, side * 4, side * 4, _INNER)
     )
     through = heads.token(F.gelu(inner))
     return sum(

@@ -68,9 +68,7 @@ class Vocabulary:
         for block in blocks:
             head = [self.open, *self.labels[block.label]]
             points = [block.points[0]] * len(head)
-            for index, (value, most) in enumerate(
-                zip(block.box, (width, height, width, height), strict=True)
-            ):
+            for index, (value, most) in enumerate(zip(block.box, (width, height, width, height), strict=True)):
                 if index:
                     head.append(self.comma)
                 head.append(self.numbers[round(min(max(value, 0), most) / most * 999)])

@@ -106,9 +106,7 @@ def _fortunes(share: Path, language: str) -> Iterator[Path]:
         files = (p for p in folder.glob("*") if p.name != "brasil")
     else:
         files = ()
-    return (
-        p for p in sorted(files) if p.is_file() and not p.is_symlink() and p.suffix not in (".dat", ".u8")
-    )
+    return (p for p in sorted(files) if p.is_file() and not p.is_symlink() and p.suffix not in (".dat", ".u8"))
 
 
 def _training(share: Path, language: str, rng: random.Random) -> list[str]:

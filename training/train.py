@@ -113,9 +113,7 @@ class Log:
 class Trainer:
     """Model, optimisers and clock of a leg on one device; ranks of a group hold equal weights."""
 
-    def __init__(
-        self, config: Config, recipe: Recipe, vocabulary: Vocabulary, device: torch.device, log: Log
-    ) -> None:
+    def __init__(self, config: Config, recipe: Recipe, vocabulary: Vocabulary, device: torch.device, log: Log) -> None:
         torch.manual_seed(recipe.seed)
         self.config, self.recipe, self.device, self.log = config, recipe, device, log
         self.net = Reader(config).to(device)
@@ -174,9 +172,7 @@ class Trainer:
         if math.isfinite(norm):
             for group in self.adam.param_groups:
                 group["lr"] = recipe.adam_rate * factor
-            self.muon.step(
-                recipe.muon_rate * factor, recipe.decay, min(0.95, 0.85 + 0.1 * self.step_number / 300)
-            )
+            self.muon.step(recipe.muon_rate * factor, recipe.decay, min(0.95, 0.85 + 0.1 * self.step_number / 300))
             self.adam.step()
             self.skipped_in_a_row = 0
         else:
@@ -226,9 +222,7 @@ def _check_out(out: Path, resume: bool) -> Path | None:
     """The state to resume from, if asked for; refuses a folder that already holds weights otherwise."""
     saved = _saved(out)
     if (out / "final").exists():
-        raise SystemExit(
-            f"{out}/final exists: this leg is finished, weights are never overwritten; name another --out"
-        )
+        raise SystemExit(f"{out}/final exists: this leg is finished, weights are never overwritten; name another --out")
     if saved and not resume:
         raise SystemExit(f"{out} holds {saved[-1].stem}; go on with --resume, or name another --out")
     if resume and not saved:
@@ -253,9 +247,7 @@ def train(
     state = _check_out(out, resume)
     out.mkdir(parents=True, exist_ok=True)
     start = int(state.stem.split("-")[1]) if state else 0
-    loader = Loader(
-        pack, recipe.layouts(), workers, recipe.seed * 7919 + start * 31 + rank
-    )  # forks before the device
+    loader = Loader(pack, recipe.layouts(), workers, recipe.seed * 7919 + start * 31 + rank)  # forks before the device
     device = torch.device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if torch.cuda.is_available() else "cpu")
     if device.type == "cuda":
         torch.cuda.set_device(device)
@@ -347,20 +339,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="folder for checkpoints and log; must not hold weights yet")
     parser.add_argument("--init", type=Path, help="checkpoint folder to start from (exported weights)")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint in --out")
-    parser.add_argument(
-        "--seconds", type=float, default=Recipe.seconds, help="length of the leg, compilation included"
-    )
+    parser.add_argument("--seconds", type=float, default=Recipe.seconds, help="length of the leg, compilation included")
     parser.add_argument("--steps", type=int, default=Recipe.steps)
     parser.add_argument("--pages", type=int, default=Recipe.pages, help="base pages in a step of one process")
     parser.add_argument("--muon-rate", type=float, default=Recipe.muon_rate)
     parser.add_argument("--adam-rate", type=float, default=Recipe.adam_rate)
-    parser.add_argument(
-        "--workers", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="page makers a process"
-    )
+    parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="page makers a process")
     parser.add_argument("--seed", type=int, default=Recipe.seed)
-    parser.add_argument(
-        "--smoke", action="store_true", help="two CPU minutes on a tiny model; fails if the loss stays"
-    )
+    parser.add_argument("--smoke", action="store_true", help="two CPU minutes on a tiny model; fails if the loss stays")
     args = parser.parse_args()
     if args.smoke:
         first, last = smoke()

@@ -14,9 +14,7 @@ from training.config import Config
 from training.resample import cubic_matrix, linear_matrix, resize_grid
 
 
-def relative_attention(
-    q: Tensor, k: Tensor, v: Tensor, rel_h: Tensor, rel_w: Tensor, rows: int, cols: int
-) -> Tensor:
+def relative_attention(q: Tensor, k: Tensor, v: Tensor, rel_h: Tensor, rel_w: Tensor, rows: int, cols: int) -> Tensor:
     """Attention over a rows x cols grid with bias q.Rh[i - i'] + q.Rw[j - j'].
 
     q, k, v: [B, heads, rows * cols, d]; rel_h: [2 * rows - 1, d]; rel_w: [2 * cols - 1, d]. The bias is
@@ -90,11 +88,7 @@ class SamBlock(nn.Module):
         batch, rows, cols, width = h.shape
         h = F.pad(h, (0, 0, 0, -cols % side, 0, -rows % side))
         down, across = h.shape[1] // side, h.shape[2] // side
-        h = (
-            h.view(batch, down, side, across, side, width)
-            .permute(0, 1, 3, 2, 4, 5)
-            .reshape(-1, side, side, width)
-        )
+        h = h.view(batch, down, side, across, side, width).permute(0, 1, 3, 2, 4, 5).reshape(-1, side, side, width)
         h = self.attn(h, None).view(batch, down, across, side, side, width).permute(0, 1, 3, 2, 4, 5)
         return h.reshape(batch, down * side, across * side, width)[:, :rows, :cols]
 
@@ -111,9 +105,7 @@ class LayerNorm2d(nn.Module):
         self.bias = nn.Parameter(torch.zeros(channels))
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x.permute(0, 2, 3, 1), (x.shape[1],), self.weight, self.bias, 1e-6).permute(
-            0, 3, 1, 2
-        )
+        return F.layer_norm(x.permute(0, 2, 3, 1), (x.shape[1],), self.weight, self.bias, 1e-6).permute(0, 3, 1, 2)
 
 
 class PatchEmbed(nn.Module):
@@ -141,9 +133,7 @@ class Sam(nn.Module):
         self.patch_embed = PatchEmbed(width, 16)
         self.pos_embed = nn.Parameter(torch.zeros(1, self.grid, self.grid, width))
         self.blocks = nn.ModuleList(
-            SamBlock(
-                width, heads, 0 if i in shape["global_attn_indexes"] else shape["window_size"], self.grid
-            )
+            SamBlock(width, heads, 0 if i in shape["global_attn_indexes"] else shape["window_size"], self.grid)
             for i in range(shape["layers"])
         )
         self.neck = nn.Sequential(
@@ -178,9 +168,7 @@ class ClipAttention(nn.Module):
         batch, count, width = x.shape
         qkv = self.qkv_proj(x).view(batch, count, 3, self.heads, width // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
-        return self.out_proj(
-            F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(batch, count, width)
-        )
+        return self.out_proj(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(batch, count, width))
 
 
 class ClipMlp(nn.Module):
@@ -246,9 +234,7 @@ class Clip(nn.Module):
         return x
 
 
-def resize_matrices(
-    side: int, sam_grid: int, clip_grid: int, device: torch.device
-) -> tuple[Tensor | None, ...]:
+def resize_matrices(side: int, sam_grid: int, clip_grid: int, device: torch.device) -> tuple[Tensor | None, ...]:
     """The three matrices a view of `side` pixels needs (SAM cubic, SAM linear, CLIP cubic); None where
     sizes agree."""
     patches, tokens = side // 16, side // 64

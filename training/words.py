@@ -24,8 +24,7 @@ class Words:
         folder = pack / "text"
         self.rng = rng
         self.running = {
-            language: (folder / f"{split}.{language}.txt").read_text(encoding="utf-8").split()
-            for language in LANGUAGES
+            language: (folder / f"{split}.{language}.txt").read_text(encoding="utf-8").split() for language in LANGUAGES
         }
         self.dictionary = (folder / f"words.{split}.txt").read_text(encoding="utf-8").split()
 
@@ -53,9 +52,7 @@ class Words:
             )
         if kind < 0.60:
             start = rng.choice(("https://", "www.", "http://"))
-            return (
-                start + word + rng.choice((".com/", ".it/", ".org/")) + self._letters(_LOWER + "-_/", 2, 12)
-            )
+            return start + word + rng.choice((".com/", ".it/", ".org/")) + self._letters(_LOWER + "-_/", 2, 12)
         if kind < 0.72:
             return self._letters(_UPPER, 3, 9)
         if kind < 0.86:
@@ -77,9 +74,7 @@ class Words:
         elif kind < 0.92:
             words = [self.made_up() for _ in range(count)]
         else:
-            words = [
-                self.made_up() if rng.random() < 0.3 else rng.choice(self.dictionary) for _ in range(count)
-            ]
+            words = [self.made_up() if rng.random() < 0.3 else rng.choice(self.dictionary) for _ in range(count)]
         if rng.random() < 0.15:
             words = [self.made_up() if rng.random() < 0.12 else word for word in words]
         style = rng.random()

@@ -31,9 +31,7 @@ def net() -> Reader:
 
 def test_position_tables_are_resized_as_torch_does() -> None:
     table = torch.randn(64, 64, 3)
-    wanted = F.interpolate(table.permute(2, 0, 1)[None], (40, 40), mode="bicubic", antialias=True)[0].permute(
-        1, 2, 0
-    )
+    wanted = F.interpolate(table.permute(2, 0, 1)[None], (40, 40), mode="bicubic", antialias=True)[0].permute(1, 2, 0)
     assert torch.allclose(resize_grid(table, 40, cubic_matrix(40, 64)), wanted, atol=2e-5)
     rows = torch.randn(127, 3)
     wanted = F.interpolate(rows.T[None], 79, mode="linear")[0].T
@@ -95,9 +93,7 @@ def test_exported_weights_come_back_equal(net: Reader, tmp_path: Path) -> None:
     export.from_checkpoint(again, {key: value.float() for key, value in named.items()})
     for key, value in net.state_dict().items():
         assert torch.equal(again.state_dict()[key], value.bfloat16().float()), key
-    assert (
-        json.loads((tmp_path / "out" / "config.json").read_text())["max_position_embeddings"] >= MAX_POSITIONS
-    )
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["max_position_embeddings"] >= MAX_POSITIONS
 
 
 def test_a_checkpoint_of_another_shape_is_refused(net: Reader) -> None:

@@ -47,12 +47,7 @@ class Kind:
 
 _MOST_TILES = 32
 _CANDIDATES = sorted(
-    (
-        (w, h)
-        for w in range(1, _MOST_TILES + 1)
-        for h in range(1, _MOST_TILES + 1)
-        if 2 <= w * h <= _MOST_TILES
-    ),
+    ((w, h) for w in range(1, _MOST_TILES + 1) for h in range(1, _MOST_TILES + 1) if 2 <= w * h <= _MOST_TILES),
     key=lambda pair: pair[0] * pair[1],
 )
 

@@ -102,9 +102,7 @@ class Unreadable:
             pen = float(x)
             while pen + size < x + width:
                 for _ in range(rng.randint(2, 6)):
-                    ends = [
-                        (pen + rng.random() * size * 0.85, row + rng.random() * size * 0.9) for _ in range(2)
-                    ]
+                    ends = [(pen + rng.random() * size * 0.85, row + rng.random() * size * 0.9) for _ in range(2)]
                     draw.line(ends, 255, weight)
                 pen += size * (1.0 if rng.random() > 0.1 else 1.8)
             row += size * 1.35
@@ -113,9 +111,7 @@ class Unreadable:
         """Grain: salt, smudges or halftone."""
         x, y, width, height = rect
         cells = max(1, int(self.rng.choice((1, 2, 6, 24)) * unit))
-        rough = np.random.default_rng(self.rng.getrandbits(32)).random(
-            (height // cells + 1, width // cells + 1)
-        )
+        rough = np.random.default_rng(self.rng.getrandbits(32)).random((height // cells + 1, width // cells + 1))
         level = self.rng.uniform(0.5, 0.97)
         ink = Image.fromarray(
             (np.clip((rough - level) / (1 - level), 0, 1) * self.rng.randint(90, 255)).astype(np.uint8)

@@ -108,8 +108,4 @@ def local_labels(blocks: list[Block], size: tuple[int, int], grid: tuple[int, in
     (columns, rows), cells = grid, TILE // PATCH
     scale = (TILE * columns / size[0], TILE * rows / size[1])
     labels = _label(blocks, scale, (0, 0), (columns * cells, rows * cells))
-    return (
-        labels.reshape(rows, cells, columns, cells, SLOTS)
-        .transpose(0, 2, 1, 3, 4)
-        .reshape(-1, cells, cells, SLOTS)
-    )
+    return labels.reshape(rows, cells, columns, cells, SLOTS).transpose(0, 2, 1, 3, 4).reshape(-1, cells, cells, SLOTS)
