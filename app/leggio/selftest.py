@@ -32,12 +32,15 @@ def run_self_test(picture: Path) -> int:
         window = MainWindow(store, engine_factory, Path(folder))
         problems: list[str] = []
         loop = QEventLoop()
-        window.session.engine_refused.connect(lambda error: (problems.append(str(error)), loop.quit()))
-        window.session.ended.connect(lambda item, page, error: loop.quit())
-        QTimer.singleShot(
-            int(TIMEOUT_S * 1000),
-            lambda: (problems.append(f"nothing was read in {TIMEOUT_S:.0f} s"), loop.quit()),
-        )
+
+        def stop(problem: str = "") -> None:
+            if problem:
+                problems.append(problem)
+            loop.quit()
+
+        window.session.engine_refused.connect(lambda error: stop(str(error)))
+        window.session.ended.connect(lambda item, page, error: stop())
+        QTimer.singleShot(int(TIMEOUT_S * 1000), lambda: stop(f"nothing was read in {TIMEOUT_S:.0f} s"))
         window.resize(1280, 820)
         window.show()
         window.open_engine()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import shutil
 import subprocess
 import sys
 import zlib
@@ -267,3 +269,28 @@ def test_files_can_be_dropped_on_every_part_of_the_window(qtbot, window, picture
         ),
     )
     qtbot.waitUntil(lambda: window.model.rowCount() == 1)
+
+
+@pytest.mark.skipif(
+    not (shutil.which("dbus-run-session") and shutil.which("gdbus")),
+    reason="needs dbus-run-session and gdbus (Debian: dbus-daemon, libglib2.0-bin)",
+)
+@pytest.mark.parametrize("granted", [True, False])
+def test_a_part_of_the_screen_comes_through_the_desktops_portal(picture, granted):
+    """A bus of its own with a portal that answers; Leggio's side runs in a process of its own as well."""
+    shot = picture("shot.png")
+    code = (
+        "import subprocess, sys; from PySide6.QtCore import QCoreApplication, QTimer; app = QCoreApplication([])\n"
+        "from leggio.sources.capture import ScreenCapture\n"
+        "portal = subprocess.Popen([sys.executable, '-m', 'tests.leggio.fake_portal', sys.argv[1]],"
+        " stdout=subprocess.PIPE)\n"
+        "portal.stdout.readline()\n"
+        "capture = ScreenCapture()\n"
+        "capture.captured.connect(lambda path: (print('captured', path), app.quit()))\n"
+        "capture.refused.connect(lambda words: (print('refused', words), app.quit()))\n"
+        "QTimer.singleShot(0, capture.start); QTimer.singleShot(20_000, app.quit); app.exec(); portal.kill()\n"
+    )
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(Path(__file__).parents[2]), *sys.path]))
+    command = ["dbus-run-session", "--", sys.executable, "-c", code, str(shot) if granted else "refuse"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    assert run.stdout.strip() == (f"captured {shot}" if granted else "refused"), run.stderr

@@ -174,7 +174,7 @@ class ExportController(QObject):
         self._window.panel.notice.tell(
             f"{words} {notes}".strip(),
             "info",
-            [(self.tr("Show in folder"), lambda: QDesktopServices.openUrl(folder))],
+            [(self.tr("Show in folder"), lambda: _open_folder(folder))],
         )
 
     def _failed(self, order: ExportOrder, error: Exception) -> None:
@@ -225,3 +225,7 @@ class ExportController(QObject):
 
     def close(self) -> None:
         self._exporter.close()
+
+
+def _open_folder(folder: QUrl) -> None:
+    QDesktopServices.openUrl(folder)

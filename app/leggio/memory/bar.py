@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QHelpEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from leggio.look.colours import category_colour, colours
@@ -89,7 +89,7 @@ class MemoryBar(QWidget):
                 self._tick(painter, self._promised, tones.quiet)
             self._budget_line(painter)
 
-    def _tick(self, painter: QPainter, size: int, colour: object) -> None:
+    def _tick(self, painter: QPainter, size: int, colour: QColor) -> None:
         x = min(self.width() - 1.0, self.width() * size / self.scale_bytes)
         painter.setPen(QPen(colour, 1.5))
         painter.drawLine(QPointF(x - 0.5, 0), QPointF(x - 0.5, 14))

@@ -113,7 +113,7 @@ class ModelSheet(QDialog):
         inside.addWidget(self._disk)
         self._get.clicked.connect(self._start)
         self._pause.clicked.connect(self._pause_or_go)
-        self._stop.clicked.connect(lambda: self.puller and self.puller.stop())
+        self._stop.clicked.connect(self._stop_pull)
         self._profile.currentIndexChanged.connect(self._tell_disk)
         self._tell_disk()
         return group
@@ -213,6 +213,10 @@ class ModelSheet(QDialog):
         if state.left_s is not None:
             words += self.tr(", about {0} left").format(duration_text(state.left_s))
         self._disk.setText(words)
+
+    def _stop_pull(self) -> None:
+        if self.puller is not None:
+            self.puller.stop()
 
     def _pause_or_go(self) -> None:
         if self.puller is None:

@@ -156,7 +156,9 @@ class PageList(QListView):
         """Make `item` the current page."""
         self.setCurrentIndex(self._model.index_of(item))
 
-    def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:
+    def currentChanged(
+        self, current: QModelIndex | QPersistentModelIndex, previous: QModelIndex | QPersistentModelIndex
+    ) -> None:
         super().currentChanged(current, previous)
         self.chosen.emit(self._model.item(current) if current.isValid() else None)
 

@@ -25,7 +25,7 @@ _LIMITS = {
     "ngram_window": (-1, 100_000),
 }
 _SUFFIXES = {"dpi": " dpi", "doubt": " %", "text_size": " pt"}
-_SPECIAL = {
+_SPECIAL: dict[str, Any] = {
     "doubt": QT_TRANSLATE_NOOP("Settings", "as the model suggests"),
     "text_size": QT_TRANSLATE_NOOP("Settings", "the system's"),
     "threads": QT_TRANSLATE_NOOP("Settings", "all"),

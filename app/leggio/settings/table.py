@@ -17,7 +17,7 @@ READ_HIDDEN = frozenset({"region", "rotate", "guard_allow", "one_pass", "compat"
 """Read settings that belong to a page or to programs, not to a table of preferences."""
 
 
-def _option(default: Any, title: str, help_text: str, choices: Sequence[str] = ()) -> Any:
+def _option(default: Any, title: Any, help_text: Any, choices: Sequence[str] = ()) -> Any:
     return field(default=default, metadata={"title": title, "help": help_text, "choices": tuple(choices)})
 
 
@@ -91,7 +91,7 @@ class WindowSettings:
     )
 
 
-READ_TITLES = {
+READ_TITLES: dict[str, Any] = {
     "preset": QT_TRANSLATE_NOOP("Settings", "Views of a page"),
     "prompt": QT_TRANSLATE_NOOP("Settings", "Prompt"),
     "dpi": QT_TRANSLATE_NOOP("Settings", "PDF resolution"),
@@ -103,7 +103,7 @@ READ_TITLES = {
 }
 """Titles of the read settings in the dialog; their help is the table's own."""
 
-READ_HELPS = {
+READ_HELPS: dict[str, Any] = {
     "preset": QT_TRANSLATE_NOOP(
         "Settings", "How the page is cut for the model: tiny to large, or gundam with close-ups"
     ),

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QProcess, QUrl, Signal, Slot
+from PySide6.QtCore import SLOT, QObject, QProcess, QUrl, Signal, Slot
 from PySide6.QtDBus import QDBusConnection, QDBusInterface, QDBusMessage, QDBusObjectPath
 
 _PORTAL = "org.freedesktop.portal.Desktop"
 _PORTAL_PATH = "/org/freedesktop/portal/desktop"
 _SCREENSHOT = "org.freedesktop.portal.Screenshot"
+_REQUEST = "org.freedesktop.portal.Request"
 
 
 class ScreenCapture(QObject):
@@ -57,18 +59,29 @@ class ScreenCapture(QObject):
                 )
             )
             return
-        answer = portal.call("Screenshot", "", {"interactive": True})
-        if answer.type() == QDBusMessage.MessageType.ErrorMessage or not answer.arguments():
+        # The answer is listened for before the question is put: it may come at once. The token cannot be guessed, so
+        # nobody but the portal can answer.
+        token = f"leggio{secrets.token_hex(8)}"
+        sender = bus.baseService().removeprefix(":").replace(".", "_")
+        request = f"{_PORTAL_PATH}/request/{sender}/{token}"
+        self._listen(bus, request)
+        answer = portal.call("Screenshot", "", {"interactive": True, "handle_token": token})
+        if answer.type() == QDBusMessage.MessageType.ErrorMessage:
             self.refused.emit(self.tr("The desktop refused the screenshot: {0}").format(answer.errorMessage()))
             return
-        handle = answer.arguments()[0]
-        path = handle.path() if isinstance(handle, QDBusObjectPath) else str(handle)
-        bus.connect(_PORTAL, path, "org.freedesktop.portal.Request", "Response", self, "portalAnswered(QDBusMessage)")
+        handle = answer.arguments()[0] if answer.arguments() else None
+        if isinstance(handle, QDBusObjectPath) and handle.path() != request:
+            self._listen(bus, handle.path())  # portals before version 0.9 choose the place of the answer themselves
 
-    @Slot(QDBusMessage)
-    def portalAnswered(self, message: QDBusMessage) -> None:
-        arguments = message.arguments()
-        uri = arguments[1].get("uri", "") if len(arguments) > 1 and arguments[0] == 0 else ""
+    def _listen(self, bus: QDBusConnection, path: str) -> None:
+        slot = SLOT("portalAnswered(uint,QVariantMap)")
+        bus.connect("", path, _REQUEST, "Response", self, slot)  # type: ignore[call-overload]
+
+    # Declared this way, Qt decodes the answer's map itself; PySide hands an undecoded one over as it came.
+    @Slot("uint", "QVariantMap")
+    def portalAnswered(self, response: int, results: dict[str, object]) -> None:
+        """The portal's Response: 0 and the picture's address, or another number when there is none."""
+        uri = results.get("uri", "") if response == 0 else ""
         if uri:
             self.captured.emit(Path(QUrl(str(uri)).toLocalFile()))
         else:

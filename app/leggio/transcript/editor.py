@@ -63,8 +63,9 @@ class BlockEditor(QPlainTextEdit):
 
     def _leave(self) -> None:
         viewport = self.parentWidget()
-        if self.hasFocus() and viewport is not None and viewport.parentWidget() is not None:
-            viewport.parentWidget().setFocus()  # else Qt hands the focus to whatever comes next
+        view = viewport.parentWidget() if viewport is not None else None
+        if self.hasFocus() and view is not None:
+            view.setFocus()  # else Qt hands the focus to whatever comes next
         self.hide()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -78,7 +78,7 @@ class TranscriptView(QTextEdit):
         self._lit = -1
         self._found: list[QTextEdit.ExtraSelection] = []
 
-    def loadResource(self, kind: int, name: QUrl) -> object:
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
         """What the writer added is found before this is asked; everything else does not exist."""
         return None
 

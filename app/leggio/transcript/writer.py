@@ -244,10 +244,10 @@ class BlockWriter:
 
     def _table(self, cursor: QTextCursor, table: Table, index: int) -> None:
         if not table.width or table.height * table.width > TABLE_PLACES:
-            rows = (
+            lines = (
                 "\t".join("".join(r.text for line in cell.lines for r in line) for cell in row) for row in table.rows
             )
-            cursor.insertText(_LINE.join(rows), self._text_format("text"))
+            cursor.insertText(_LINE.join(lines), self._text_format("text"))
             return
         format_ = QTextTableFormat()
         format_.setBorder(1)

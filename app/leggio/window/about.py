@@ -106,7 +106,7 @@ def diagnostics(facts: EngineFacts | None, store: SettingsStore) -> dict[str, An
     ]
     engine: dict[str, Any] = {}
     if facts is not None:
-        engine = dataclasses.asdict(facts.info) if dataclasses.is_dataclass(facts.info) else {}
+        engine = dataclasses.asdict(facts.info)
         engine["memory"] = {"current": dict(facts.memory.current), "budget": facts.memory.budget}
     return {
         "versions": versions(),

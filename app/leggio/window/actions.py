@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Qt
 from PySide6.QtGui import QAction, QKeySequence
@@ -12,6 +13,8 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QToolBu
 from leggio.look.symbols import symbol
 
 Standard = QKeySequence.StandardKey
+Text = Any
+"""A text marked for translation; QT_TRANSLATE_NOOP is declared to give an object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +23,16 @@ class Entry:
 
     name: str
     menu: str
-    words: str
+    words: Text
     keys: Standard | str
-    help: str
+    help: Text
     icon: str = ""
-    short: str = ""
+    short: Text = ""
     checkable: bool = False
     role: QAction.MenuRole = QAction.MenuRole.NoRole
 
 
-MENUS = {
+MENUS: dict[str, Text] = {
     "file": QT_TRANSLATE_NOOP("Actions", "&File"),
     "edit": QT_TRANSLATE_NOOP("Actions", "&Edit"),
     "page": QT_TRANSLATE_NOOP("Actions", "&Page"),
@@ -443,7 +446,7 @@ def translated(text: str) -> str:
 class Actions:
     """The window's QActions by name, and the menus that hold them."""
 
-    def __init__(self, window: QMainWindow, handlers: dict[str, Callable[..., None]]) -> None:
+    def __init__(self, window: QMainWindow, handlers: dict[str, Callable[..., Any]]) -> None:
         self._by_name: dict[str, QAction] = {}
         self.menus: dict[str, QMenu] = {}
         for name, words in MENUS.items():
@@ -457,10 +460,10 @@ class Actions:
     def __getitem__(self, name: str) -> QAction:
         return self._by_name[name]
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[tuple[str, QAction]]:
         return iter(self._by_name.items())
 
-    def _add(self, window: QMainWindow, entry: Entry, handler: Callable[..., None]) -> None:
+    def _add(self, window: QMainWindow, entry: Entry, handler: Callable[..., Any]) -> None:
         action = QAction(translated(entry.words), window)
         action.setObjectName(entry.name)
         if entry.icon:

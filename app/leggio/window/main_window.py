@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QUndoStack
@@ -127,7 +128,7 @@ class MainWindow(QMainWindow):
         box.addWidget(self.strip)
         self.setCentralWidget(whole)
 
-    def _handlers(self) -> dict[str, Callable[..., None]]:
+    def _handlers(self) -> dict[str, Callable[..., Any]]:
         canvas, panel = self.desk.canvas, self.panel
         return {
             "open": self.intake.choose_files,

@@ -27,7 +27,11 @@ class Sheets(QObject):
         self._puller: Puller | None = None
         self._capture = ScreenCapture(self)
         self._capture.captured.connect(lambda path: window.open_inputs([path]))
-        self._capture.refused.connect(lambda words: words and window.desk.notice.tell(words, "warn"))
+        self._capture.refused.connect(self._capture_refused)
+
+    def _capture_refused(self, words: str) -> None:
+        if words:  # empty: the person gave it up
+            self._window.desk.notice.tell(words, "warn")
 
     def capture(self) -> None:
         self._capture.start()
