@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QLocale, Qt, QTranslator
+from PySide6.QtCore import QEvent, QLocale, QSocketNotifier, Qt, QTranslator
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
@@ -48,6 +50,20 @@ class LeggioApplication(QApplication):
         if self._queued:
             queued, self._queued = self._queued, []
             take(queued)
+
+    # -- signals of the system ---------------------------------------------------------------------------------
+
+    def quit_on_signals(self, leave: Callable[[], object]) -> None:
+        """Ctrl-C in the terminal and a polite kill end the program as its menu would, without asking."""
+        ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            end.setblocking(False)
+        signal.set_wakeup_fd(theirs.fileno())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)
+        notifier = QSocketNotifier(ours.fileno(), QSocketNotifier.Type.Read, self)
+        notifier.activated.connect(lambda: (ours.recv(64), leave()))
+        self._signals = (ours, theirs, notifier)
 
     # -- looks and language --------------------------------------------------------------------------------
 

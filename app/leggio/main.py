@@ -88,6 +88,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     first.handed.connect(lambda names: take([Path(n) for n in names]))
     application.deliver_files_to(take)
+
+    def leave() -> None:
+        window.shut_down()
+        application.quit()
+
+    application.quit_on_signals(leave)
     window.show()
     window.open_engine()
     window.resume.offer()

@@ -75,6 +75,7 @@ def main() -> int:
                 print("there", flush=True)
 
         window.session.counted.connect(counted)
+        application.quit_on_signals(lambda: (window.shut_down(), application.quit()))
         window.open_engine()
         window.open_inputs([file])
         return application.exec()

@@ -60,6 +60,17 @@ def test_quitting_at_any_stage_ends_with_exit_code_0(tmp_path, picture, stage):
     assert (process.returncode, lines) == (0, [])
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_polite_kill_ends_with_exit_code_0_and_keeps_the_job(tmp_path, five_pages, number):
+    process = child(tmp_path / "data", five_pages, "hang", "1")
+    assert process.stdout.readline().strip() == "there"
+    process.send_signal(number)
+    _, complaints = process.communicate(timeout=30)
+    assert (process.returncode, [c for c in complaints.splitlines() if "propagateSizeHints" not in c]) == (0, [])
+    assert len(journal_pages(tmp_path / "data")) == 1
+    assert list((tmp_path / "data" / "jobs").glob("queue-*.json"))
+
+
 @pytest.fixture
 def killed(tmp_path, five_pages) -> Path:
     """A data folder left behind by a kill -9 in page 3 of 5."""

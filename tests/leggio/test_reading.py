@@ -273,3 +273,33 @@ def test_settings_for_some_pages_alone(qtbot, window, engine, picture, monkeypat
     qtbot.waitUntil(lambda: len(engine.read_pages) == 3 and not window.session.busy)
     assert engine.settings_seen[-1]["preset"] == "tiny"
     assert engine.settings_seen[0]["preset"] is None
+
+
+def test_the_memory_of_a_page_is_told_before_it_is_read(qtbot, make_window, picture):
+    window = make_window(ScriptedEngine(), read_at_once=False)
+    window.open_inputs([picture()])
+    qtbot.waitUntil(lambda: window.strip._estimate.text() == "this page: at most 40.0 MB")
+    assert window.model.item(0).state is PageState.NEW
+
+
+def test_pages_are_read_in_the_order_of_the_list_even_when_it_changes(qtbot, make_window, picture):
+    steps = threading.Semaphore(0)
+    engine = ScriptedEngine(steps=steps)
+    window = make_window(engine)
+    window.open_inputs([picture(f"{n}.png") for n in (1, 2, 3)])
+    qtbot.waitUntil(lambda: window.session.current is not None and window.session.waiting == 2)
+    window.model.move([window.model.item(2)], 1)
+    steps.release(1000)
+    qtbot.waitUntil(lambda: not window.session.busy)
+    assert [name for name, _ in engine.read_pages] == ["1.png", "3.png", "2.png"]
+
+
+def test_a_page_removed_while_it_is_read_stops_and_the_next_is_read(qtbot, make_window, picture):
+    steps = threading.Semaphore(0)
+    window = make_window(ScriptedEngine(steps=steps))
+    window.open_inputs([picture("1.png"), picture("2.png")])
+    qtbot.waitUntil(lambda: window.session.current is not None and window.session.waiting == 1)
+    window.page_actions.remove([window.model.item(0)])
+    steps.release(1000)
+    qtbot.waitUntil(lambda: not window.session.busy)
+    assert [(i.document.name, i.state) for i in window.model.items] == [("2.png", PageState.DONE)]

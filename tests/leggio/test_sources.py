@@ -232,7 +232,7 @@ def test_capture_says_clearly_when_there_is_no_portal(qtbot, window, monkeypatch
     from leggio.sources import capture
 
     monkeypatch.setattr(capture, "_PORTAL", "org.example.NoSuchPortal")
-    monkeypatch.setattr(capture.sys, "platform", "linux")
+    monkeypatch.setattr(capture, "ON_MACOS", False)
     window.actions_["capture"].trigger()
     qtbot.waitUntil(lambda: "cannot be captured here" in window.desk.notice.text)
 
@@ -294,3 +294,24 @@ def test_a_part_of_the_screen_comes_through_the_desktops_portal(picture, granted
     command = ["dbus-run-session", "--", sys.executable, "-c", code, str(shot) if granted else "refuse"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
     assert run.stdout.strip() == (f"captured {shot}" if granted else "refused"), run.stderr
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_on_macos_the_systems_own_tool_captures(qtbot, window, tmp_path, monkeypatch, chosen):
+    """A stand-in for `screencapture` on the path: it writes the picture it is told to, or nothing when given up."""
+    from leggio.sources import capture
+
+    shot = tmp_path / "shot.png"
+    Image.new("RGB", (50, 40), "white").save(shot)
+    tool = tmp_path / "screencapture"
+    tool.write_text(f'#!/bin/sh\n[ "$1 $2" = "-i -x" ] && {"cp " + str(shot) + " $3" if chosen else "exit 1"}\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(capture, "ON_MACOS", True)
+    with qtbot.waitSignal(window.sheets._capture.captured if chosen else window.sheets._capture.refused):
+        window.actions_["capture"].trigger()
+    if chosen:
+        qtbot.waitUntil(lambda: window.model.rowCount() == 1 and window.model.item(0).state is PageState.DONE)
+        assert (window.model.item(0).page.width, window.model.item(0).page.height) == (50, 40)
+    else:
+        assert window.desk.notice.text == "" and window.model.rowCount() == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QContextMenuEvent, QFont, QKeyEvent, QPainter, QPalette, QPen
 from PySide6.QtWidgets import (
@@ -9,7 +11,6 @@ from PySide6.QtWidgets import (
     QListView,
     QStyle,
     QStyledItemDelegate,
-    QStyleOptionViewItem,
     QWidget,
 )
 
@@ -19,6 +20,8 @@ from leggio.pages.model import PageModel
 from leggio.pages.pictures import PagePictures
 from leggio.pages.wording import badge
 
+Option = Any
+"""QStyleOptionViewItem, whose fields PySide's declarations leave out."""
 ROW_HEIGHT = 84
 _THUMBNAIL = QSize(56, 68)
 _MARGIN = 8
@@ -41,12 +44,10 @@ class PageDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._pictures = pictures
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+    def sizeHint(self, option: Option, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(160, ROW_HEIGHT)
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint(self, painter: QPainter, option: Option, index: QModelIndex | QPersistentModelIndex) -> None:
         item: PageItem = index.data(PageModel.ItemRole)
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
         row = option.rect.adjusted(4, 2, -4, -2)
@@ -75,9 +76,7 @@ class PageDelegate(QStyledItemDelegate):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(QRectF(shown).adjusted(0.5, 0.5, -0.5, -0.5))
 
-    def _words(
-        self, painter: QPainter, option: QStyleOptionViewItem, item: PageItem, row: QRect, selected: bool
-    ) -> None:
+    def _words(self, painter: QPainter, option: Option, item: PageItem, row: QRect, selected: bool) -> None:
         tones, palette = colours(option.palette), option.palette
         left = row.left() + _MARGIN + _THUMBNAIL.width() + 10
         area = QRect(left, row.top(), row.right() - left - _MARGIN, row.height())
@@ -99,9 +98,7 @@ class PageDelegate(QStyledItemDelegate):
             top += line + 2
         self._badge(painter, option, item, QRect(area.left(), top, area.width(), line), state)
 
-    def _badge(
-        self, painter: QPainter, option: QStyleOptionViewItem, item: PageItem, place: QRect, colour: QColor
-    ) -> None:
+    def _badge(self, painter: QPainter, option: Option, item: PageItem, place: QRect, colour: QColor) -> None:
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(colour)
         dot = QRectF(place.left() + 0.5, place.center().y() - 3, 7, 7)

@@ -11,6 +11,7 @@ from pathlib import Path
 from PySide6.QtCore import SLOT, QObject, QProcess, QUrl, Signal, Slot
 from PySide6.QtDBus import QDBusConnection, QDBusInterface, QDBusMessage, QDBusObjectPath
 
+ON_MACOS = sys.platform == "darwin"
 _PORTAL = "org.freedesktop.portal.Desktop"
 _PORTAL_PATH = "/org/freedesktop/portal/desktop"
 _SCREENSHOT = "org.freedesktop.portal.Screenshot"
@@ -31,7 +32,7 @@ class ScreenCapture(QObject):
         self._target = Path()
 
     def start(self) -> None:
-        if sys.platform == "darwin" and shutil.which("screencapture"):
+        if ON_MACOS and shutil.which("screencapture"):
             self._with_tool()
         else:
             self._with_portal()
@@ -78,7 +79,7 @@ class ScreenCapture(QObject):
         bus.connect("", path, _REQUEST, "Response", self, slot)  # type: ignore[call-overload]
 
     # Declared this way, Qt decodes the answer's map itself; PySide hands an undecoded one over as it came.
-    @Slot("uint", "QVariantMap")
+    @Slot("uint", "QVariantMap")  # type: ignore[arg-type]
     def portalAnswered(self, response: int, results: dict[str, object]) -> None:
         """The portal's Response: 0 and the picture's address, or another number when there is none."""
         uri = results.get("uri", "") if response == 0 else ""
