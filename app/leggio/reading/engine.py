@@ -137,8 +137,9 @@ class EngineThread(QThread):
             log.exception("page %s of %s could not be read", task.number + 1, task.name)
             page.finish_reason, page.error = FinishReason.ERROR, f"{type(error).__name__}: {error}"
             self._push(task.key, PageFinished(page, UocrError(page.error)))
-        self.rested.emit(self._engine.memory())
+        memory = self._engine.memory()
         self.idle.emit()
+        self.rested.emit(memory)  # after the page's last frame, which carries an older report
         return True
 
     def _stream(self, task: PageTask, control: Control) -> None:

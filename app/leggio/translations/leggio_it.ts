@@ -203,6 +203,10 @@
         <translation>Va alla prossima parola di cui il modello non era sicuro</translation>
     </message>
     <message>
+        <source>Doubtful</source>
+        <translation>Dubbie</translation>
+    </message>
+    <message>
         <source>Correct block</source>
         <translation>Correggi blocco</translation>
     </message>

@@ -182,6 +182,7 @@ ENTRIES: tuple[Entry | tuple[str, str], ...] = (
         "Ctrl+D",
         QT_TRANSLATE_NOOP("Actions", "Go to the next word the model was unsure of"),
         "doubt",
+        QT_TRANSLATE_NOOP("Actions", "Doubtful"),
     ),
     Entry(
         "correct",
