@@ -1,8 +1,9 @@
 """The engine against the PyTorch weights on held-out pages: `python -m bench.held_out CHECKPOINT --out DIR`.
 
 Reads the same generated pages (four densities in turn) with a model file in FAST precision and with the checkpoint's
-weights in float32 in PyTorch (extra `parity`), and compares character errors, paired by page, and boxes. Readings are
-kept page by page in the folder, so that an interrupted run goes on where it was.
+weights in float32 in PyTorch (extra `parity`), and compares character errors, paired by page, and boxes. Both sides
+decode greedily without the repeat guard, which PyTorch's side has not; pages that loop for that are told apart.
+Readings are kept page by page in the folder, so that an interrupted run goes on where it was.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class Pair:
     """Blocks that PyTorch found; `equal` of them have a block of the engine within 2 of 999 at each side."""
     equal: int
     same_text: bool
+    ended: bool
+    """Both readings ended by themselves."""
 
 
 class TorchReader:
@@ -68,12 +71,12 @@ class TorchReader:
         self.torch, self.net = torch, load(checkpoint)
         self.vocabulary = Vocabulary(checkpoint / "tokenizer.json")
 
-    def read(self, pages: Sequence[Page]) -> list[list[Block]]:
-        """Blocks of every page in its base view; pixels as x / 127.5 - 1 in float32. Decoded together."""
+    def read(self, pages: Sequence[Page]) -> list[tuple[list[Block], bool]]:
+        """Blocks of every page in its base view, and whether it ended; pixels as x / 127.5 - 1. Decoded together."""
         with self.torch.inference_mode():
             rows = self.torch.cat([self._look(page.picture) for page in pages])
             ids = self.net.generate(rows, self.vocabulary.prompt, MOST)
-        return [blocks_of(self.vocabulary.decode(row)) for row in ids]
+        return [(blocks_of(self.vocabulary.decode(row)), row[-1] == self.vocabulary.end) for row in ids]
 
     def _look(self, path: Path) -> Any:
         with Image.open(path) as picture:
@@ -105,10 +108,10 @@ def equal_boxes(mine: Sequence[Block], theirs: Sequence[Block]) -> int:
     return count
 
 
-def compare(page: Page, mine: Sequence[Block], theirs: Sequence[Block]) -> Pair:
+def compare(page: Page, mine: Sequence[Block], theirs: Sequence[Block], ended: bool = True) -> Pair:
     engine, torch = text_of(mine), text_of(theirs)
     return Pair(page.set, page.number, page.text, engine, torch, sum(bool(b.boxes) for b in theirs),
-                equal_boxes(mine, theirs), engine == torch)
+                equal_boxes(mine, theirs), engine == torch, ended)
 
 
 def in_turn(cache: PageCache, count: int) -> Iterator[Page]:
@@ -121,6 +124,13 @@ def in_turn(cache: PageCache, count: int) -> Iterator[Page]:
 
 
 def figures(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Figures of all pages, and the difference over those that ended by themselves on both sides."""
+    ended = [p for p in pairs if p.ended]
+    return _figures(pairs) | {"ended_pages": len(ended),
+                              "ended_difference": _figures(ended)["difference"] if ended else None}
+
+
+def _figures(pairs: Sequence[Pair]) -> dict[str, Any]:
     """Error rates of both sides, their paired difference in percentage points, boxes."""
     mine = [character_errors(p.engine, p.truth) for p in pairs]
     theirs = [character_errors(p.torch, p.truth) for p in pairs]
@@ -156,9 +166,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     with UnlimitedOCR(path, threads=args.threads) as ocr, kept.open("a", encoding="utf-8") as file:
         pages = list(in_turn(cache, args.pages))[len(pairs):]
         for part in (pages[n:n + BATCH] for n in range(0, len(pages), BATCH)):
-            for page, theirs in zip(part, torch_reader.read(part), strict=True):
-                mine = ocr.read(page.picture, preset="base", max_new_tokens=MOST).pages[0].blocks
-                pairs.append(compare(page, mine, theirs))
+            for page, (theirs, ended) in zip(part, torch_reader.read(part), strict=True):
+                mine = ocr.read(page.picture, preset="base", max_new_tokens=MOST, ngram_size=0, loop_history=0).pages[0]
+                pairs.append(compare(page, mine.blocks, theirs, mine.complete and ended))
                 file.write(json.dumps(asdict(pairs[-1]), ensure_ascii=False) + "\n")
             file.flush()
             now = figures(pairs)

@@ -63,7 +63,8 @@ class Gate:
 
     def pick(self, profile: str, sizes: dict[str, int]) -> dict[str, Any]:
         """The cheapest choice that keeps the profile's bounds in EXACT precision, and how it fares in FAST."""
-        losses = {(m, d): self.found[f"{m} {d}"].nll_change[0] for m in MODULES for d in QUANTISED}
+        base = self.found[REFERENCE.name].nll
+        losses = {(m, d): self.found[f"{m} {d}"].loss(base) for m in MODULES for d in QUANTISED}
         bounds = BOUNDS[profile]
 
         def measured(rung: Rung) -> Figures:
@@ -72,7 +73,7 @@ class Gate:
 
         rung, exact, kept = climb(ladder(profile, losses, sizes), bounds, measured)
         fast, = self.measure([assignment(exact.choice + " (FAST)", rung.types, "fast")])
-        return {"types": dict(rung.types), "expected_nll_change": round(rung.expected, 3), "exact": exact.choice,
+        return {"types": dict(rung.types), "expected_loss": round(rung.expected, 3), "exact": exact.choice,
                 "fast": fast.choice, "bounds": vars(bounds), "kept": kept and keeps(fast, bounds),
                 "size_kept": not bounds.bytes or exact.bytes <= bounds.bytes}
 

@@ -37,6 +37,11 @@ class Figures:
     boxes_equal: float
     not_ended: int
 
+    def loss(self, base: float) -> float:
+        """What the choice costs, in percent of the reference's mean `base`: the change of NLL, or the divergence where
+        that is larger. A change that happens to help the true tokens does not make a distorted distribution cheap."""
+        return max(self.nll_change[0], 100 * self.kl / base) if base > 0 else self.nll_change[0]
+
     def stored(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -28,7 +28,7 @@ class Bounds:
 BOUNDS: Mapping[str, Bounds] = {"q8": Bounds(0.5, 0.2), "q4": Bounds(3.0, 0.5, 20 << 20)}
 
 Losses = Mapping[tuple[str, str], float]
-"""Percent of NLL that a module alone in a type costs, by (module, type); f16 counts as nothing."""
+"""What a module alone in a type costs (`Figures.loss`), by (module, type); f16 counts as nothing."""
 
 
 @dataclass(frozen=True)

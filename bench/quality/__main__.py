@@ -36,7 +36,8 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="name the sets and stop")
     parser.add_argument("--pages", type=int, help="pages of every set; default: each set's own number")
     parser.add_argument("--peers", default="", help=f"readers to compare with, of {', '.join(readers.PEERS)}")
-    parser.add_argument("--no-confidence", action="store_true", help="leave the doubtful-word threshold out")
+    parser.add_argument("--confidence-pages", type=int, default=80, metavar="N",
+                        help="pages to choose and to check the doubtful-word threshold on; 0 leaves it out")
     parser.add_argument("--precision", choices=("fast", "exact"), default="fast")
     parser.add_argument("--threads", type=int, default=0, help="of every reader; 0: as many as processors")
     parser.add_argument("--pack", type=Path, help="fonts and texts; default: collected into the cache at first use")
@@ -97,8 +98,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         shown = {r: f.get("character_error_rate", f.get("pages_with_inventions")) for r, f in
                  report["sets"][name]["readers"].items()}
         print(f"{time.monotonic() - begin:7.1f} s  {name}: {shown}", flush=True)
-    if not args.no_confidence:
-        known, fresh = (read_set(cache, s, min(args.pages or s.pages, s.pages), [ours])
+    if args.confidence_pages:
+        known, fresh = (read_set(cache, s, args.confidence_pages, [ours])
                         for s in (generated.calibration(), generated.held_out_words()))
         report["confidence"] = confidence.report(judged(known), judged(fresh), AIM)
         print("doubtful words:", json.dumps(report["confidence"]["held_out"]), flush=True)

@@ -44,10 +44,10 @@ def ordinary(ink: Ink, rng: np.random.Generator) -> tuple[Image.Image, Warp]:
     """What scans and screens look like: white to grey paper, sometimes tinted, blurred, grainy, unevenly lit, dark."""
     form = rng.random()
     base = 1.0 if form < 0.45 else 1 - rng.random() * (0.18 if form < 0.88 else 0.45)
-    paper = np.full(3, base)
+    paper: NDArray = np.full(3, base)
     if rng.random() < 0.3:
         paper = (paper + (rng.random(3) - 0.5) * 0.16).clip(0, 1)
-    colour = np.full(3, rng.random() * (0.1 if rng.random() < 0.5 else 0.4) * paper.mean())
+    colour: NDArray = np.full(3, rng.random() * (0.1 if rng.random() < 0.5 else 0.4) * paper.mean())
     if rng.random() < 0.2:
         colour = (colour + (rng.random(3) - 0.5) * 0.5).clip(0, 0.62)
     colour = np.minimum(colour, paper - 0.3).clip(0, 1)
@@ -67,7 +67,7 @@ def clean(ink: Ink, rng: np.random.Generator) -> tuple[Image.Image, Warp]:
 def dark(ink: Ink, rng: np.random.Generator) -> tuple[Image.Image, Warp]:
     """Light print on a dark ground, as in dark mode; sometimes coloured print."""
     paper = np.full(3, rng.uniform(0.02, 0.18)) + rng.random(3) * 0.05
-    colour = np.full(3, rng.uniform(0.7, 1.0))
+    colour: NDArray = np.full(3, rng.uniform(0.7, 1.0))
     if rng.random() < 0.5:
         colour = (colour - rng.random(3) * 0.4).clip(0.35, 1)
     return _print(ink, paper, colour, 0.0, np.zeros(2), 0.0, rng), None

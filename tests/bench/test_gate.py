@@ -93,6 +93,11 @@ def test_figures_are_changes_against_the_reference_over_the_same_pages() -> None
     assert (found.same_text, found.not_ended) == (50.0, 1)
 
 
+def test_a_distorted_distribution_costs_even_when_it_helps_the_true_tokens() -> None:
+    assert replace(BLANK, nll_change=(-4.0, 0, 0), kl=0.003).loss(0.1) == pytest.approx(3.0)
+    assert replace(BLANK, nll_change=(5.0, 0, 0), kl=0.003).loss(0.1) == 5.0
+
+
 def test_distributions_are_compared_place_by_place() -> None:
     page = Page("s", 0, Path("x.png"), (TruthBlock("text", "ab", None),), "base")
     case = PageCase(page, native.Plan([0]), [], [0, 1], np.array([False, True]), np.array([True, False]))

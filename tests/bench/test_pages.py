@@ -85,7 +85,7 @@ def test_every_set_has_its_own_name() -> None:
 
 def test_a_run_writes_a_report_of_what_was_read(pack: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     out = tmp_path / "out"
-    args = command.parse(["--set", "density 0", "--set", "blank", "--pages", "1", "--no-confidence", "--pack",
+    args = command.parse(["--set", "density 0", "--set", "blank", "--pages", "1", "--confidence-pages", "0", "--pack",
                           str(pack), "--cache", str(tmp_path / "cache"), "--out", str(out)])
     command.run(args)
     report = json.loads((out / "quality.json").read_text("utf-8"))
@@ -119,9 +119,10 @@ def test_the_comparison_pairs_errors_by_page(tmp_path: Path) -> None:
     truth = generated.blocks_of("<|det|>text [0, 0, 9, 9]<|/det|>abcdefghij\n")
     page = Page("density 0", 0, tmp_path / "p.png", tuple(truth), "base")
     pairs = [compare(page, [block("abcdefghij", Box(0, 0, 9, 9))], [block("abcdefghix", Box(0, 0, 9, 9))]),
-             Pair("density 1", 0, "abcdefghij", "abcdefghxx", "abcdefghij", 1, 0, False)]
+             Pair("density 1", 0, "abcdefghij", "abcdefghxx", "abcdefghij", 1, 0, False, False)]
     found = figures(pairs)
     assert (found["engine_rate"], found["torch_rate"]) == (10.0, 5.0)
     assert found["difference"] == [5.0, -10.0, 20.0]
     assert found["by_set"] == {"density 0": [0.0, 10.0], "density 1": [20.0, 0.0]}
+    assert (found["ended_pages"], found["ended_difference"]) == (1, [-10.0, -10.0, -10.0])
     assert (found["blocks"], found["equal_boxes"], found["pages_with_equal_text"]) == (2, 50.0, 0)

@@ -1,0 +1,188 @@
+"""docs/quality.md from stored figures: `python -m bench.report docs/figures > docs/quality.md`.
+
+The folder holds what the benches wrote: quality.json and quality.png (bench.quality), held-out.json (bench.held_out),
+gate.json (bench.gate). A part whose file is missing says which command makes it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.gate.choices import MODULES
+from bench.gate.pick import BOUNDS
+
+HEAD = """# How well it reads
+
+Made by `python -m bench.report docs/figures > docs/quality.md` from figures that these commands stored:
+
+```sh
+python -m bench.quality MODEL.uocr --peers tesseract,rapidocr --out OUT   # every set; --list names them
+python -m bench.held_out CHECKPOINT --out OUT                             # the engine against PyTorch
+python -m bench.gate CHECKPOINT --pages 300 --out OUT                     # which module may have fewer bits
+```
+
+They need `pip install 'leggio[bench]'`; `held_out` also `leggio[parity]`; tesseract, fonts and texts come from Debian
+packages (apt-get).
+Pages are drawn from seeds and kept in the cache folder; fonts and texts of generated pages are held out from training.
+"""
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table; None is shown as a dash."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join("–" if cell is None else str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def missing(name: str, command: str) -> str:
+    return f"`{name}` is not stored yet; `{command}` makes it.\n"
+
+
+def quality(report: dict[str, Any]) -> str:
+    model = report["model"]
+    parts = [
+        f"## Sets of pages\n\nModel `{model['name']}`, {model['quantisation']}, {model['precision'].upper()}, "
+        f"{model['bytes'] / 1e6:.1f} MB (model {model['model_id'][:16]}); libuocr {report['engine']}, "
+        f"{report['processors']} processors, load at the start {report['load_at_start']:.1f}. All readers read each "
+        "page in turn in one run.\nCER and WER: character and word errors in percent over a whole set, with the 95 % "
+        "interval of pages drawn anew. Order: share of pairs of words in the right order. IoU: mean overlap of boxes. "
+        "s: processor seconds a page, median; MB: most resident memory. loop, cut: pages that ended so.\n"]
+    rows = []
+    for name, page_set in report["sets"].items():
+        for reader, f in page_set["readers"].items():
+            ours = reader == "uocr"
+            low_high = f.get("character_error_interval")
+            rate = f.get("character_error_rate")
+            rows.append([
+                f"{name} ({page_set['preset']}): {page_set['about']}" if ours else "", f["pages"], reader,
+                f"{rate:.2f} ({low_high[0]:.2f} to {low_high[1]:.2f})" if low_high else
+                f"{f['pages_with_inventions']} pages invented on",
+                f.get("word_error_rate") and f"{f['word_error_rate']:.2f}", f["reading_order"], f["box_iou"],
+                f["cpu_seconds_a_page"], round(f["peak_mebibytes"]), f"{f['loops']}, {f['cut_short']}"])
+    parts.append(table(["set", "pages", "reader", "CER %", "WER %", "order", "IoU", "s", "MB", "loop, cut"], rows))
+    teds = [(reader, f["table_teds"]) for s in report["sets"].values() for reader, f in s["readers"].items()
+            if f["table_teds"] is not None]
+    if teds:
+        parts.append("Tables, mean TEDS (0 to 1): " + ", ".join(f"{reader} {value}" for reader, value in teds) + ".\n")
+    return "\n".join(parts)
+
+
+def doubtful(found: dict[str, Any]) -> str:
+    chosen, checked = found["calibration"], found["held_out"]
+    text = (
+        f"## Doubtful words\n\nA word is marked when its confidence (the weakest of its tokens) is below "
+        f"**{found['threshold']}**. The value was chosen on pages in training's fonts and texts as the smallest that "
+        f"catches {found['aim']:.0%} of the wrong words there.\n")
+    rows = [[name, f["words"], f["wrong"], *(f"{f[n]:.1%}" for n in ("caught", "marked", "wrong_among_marked"))]
+            for name, f in (("calibration", chosen), ("held out", checked))]
+    text += "\n" + table(["pages", "words", "wrong", "wrong words marked", "all words marked (flag rate)",
+                          "wrong among marked"], rows)
+    rows = [[f"{r['from']} to {r['to']}", r["words"], r["confidence"], r["right"]] for r in found["reliability"]]
+    text += ("\n\nReliability on the held-out pages (mean distance between the last two columns, weighted by words: "
+             f"{found['calibration_error']}); plotted in [quality.png](figures/quality.png):\n\n"
+             + table(["confidence", "words", "mean confidence", "right"], rows))
+    return text + "\n"
+
+
+def held_out(report: dict[str, Any]) -> str:
+    low, high = report["difference"][1:]
+    rows = [[name, *values] for name, values in report["by_set"].items()]
+    rows.append(["all", report["engine_rate"], report["torch_rate"]])
+    return (
+        f"## The engine against the PyTorch weights\n\n{report['pages']} held-out pages, {report['characters']:,} "
+        f"characters: `{report['model']['name']}` in {report['model']['quantisation']}, FAST, and the same "
+        f"checkpoint in float32 in PyTorch (weights {report['checkpoint'][:16]}). Character errors in percent:\n\n"
+        + table(["set", "engine", "PyTorch"], rows)
+        + f"\n\nDifference {report['difference'][0]:+.3f} points, 95 % interval of the paired bootstrap {low:+.3f} to "
+        f"{high:+.3f} (upper end allowed: {report['bound']}). Boxes equal (each coordinate within 2 of 999): "
+        f"{report['equal_boxes']} % of {report['blocks']} blocks (asked: {report['boxes_bound']:.0f} %). Text equal to "
+        f"the character on {report['pages_with_equal_text']} pages. Neither side has the repeat guard here: over the "
+        f"{report['ended_pages']} pages that ended by themselves on both sides the difference is "
+        + "{:+.3f} points ({:+.3f} to {:+.3f}).\n".format(*report["ended_difference"]))
+
+
+def gate(report: dict[str, Any]) -> str:
+    by_name = {c["choice"]: c for c in report["choices"]}
+
+    def row(c: dict[str, Any]) -> list[object]:
+        change, errors = c["nll_change"], c["error_change"]
+        return [c["choice"], f"{c['bytes'] / 2**20:.1f}" if c["bytes"] else None,
+                f"{change[0]:+.2f} ({change[1]:+.2f} to {change[2]:+.2f})", f"{c['kl']:.6f}", f"{c['agreement']:.2f}",
+                f"{c['digit_nll_change']:+.2f}, {c['digit_agreement']:.2f}",
+                f"{c['box_nll_change']:+.2f}, {c['box_agreement']:.2f}", f"{c['boxes_equal']:.1f}",
+                f"{c['error_rate']:.3f}", f"{errors[0]:+.3f} ({errors[1]:+.3f} to {errors[2]:+.3f})"]
+
+    head = ["choice", "MiB", "NLL %", "KL, nats", "same token %", "digits: NLL %, same %",
+            "coordinates: NLL %, same %", "boxes equal %", "CER %", "CER change, points"]
+    text = [
+        f"## The quantisation gate\n\n{report['pages']} held-out pages, {by_name['f32']['tokens']:,} tokens "
+        f"forced along {'the text of the pages' if report['along'] == 'truth' else 'what f32 reads'}; checkpoint "
+        f"{report['checkpoint'][:16]}. Every choice runs in EXACT precision unless FAST is named; a module's row "
+        "changes that module alone. Changes are against f32, with the 95 % interval of the paired bootstrap over pages.\n",
+        table(head, [row(c) for c in report["choices"]]), ""]
+    for profile, picked in report["picks"].items():
+        bounds = picked["bounds"]
+        exact, fast = by_name[picked["exact"]], by_name[picked["fast"]]
+        types = ", ".join(f"{module} {dtype}" for module, dtype in picked["types"].items())
+        size = f", at most {bounds['bytes'] / 2**20:.0f} MiB" if bounds["bytes"] else ""
+        text.append(
+            f"**{profile}** (NLL at most +{bounds['nll']} %, CER at most +{bounds['errors']} points at the "
+            f"upper end{size}): {types}. {exact['bytes'] / 2**20:.1f} MiB; NLL {exact['nll_change'][0]:+.2f} % in "
+            f"EXACT, {fast['nll_change'][0]:+.2f} % in FAST; CER {exact['error_change'][0]:+.3f} (up to "
+            f"{exact['error_change'][2]:+.3f}) and {fast['error_change'][0]:+.3f} (up to "
+            f"{fast['error_change'][2]:+.3f}). {'Kept' if picked['kept'] and picked['size_kept'] else 'NOT KEPT'}.\n")
+    return "\n".join(text)
+
+
+def report_format() -> str:
+    bounds = "; ".join(f"{p}: NLL +{b.nll} %, CER +{b.errors} points" for p, b in BOUNDS.items())
+    return f"""### The gate's report
+
+`gate.json`: `checkpoint` (SHA-256 of the weights), `pages_key` (of fonts, texts and the drawing code), `along`
+(`truth`: the pages' own text; `reading`: what f32 reads, for checkpoints with another grammar), `engine`, `pages`,
+`module_weights` (numbers in each module), `choices` (below), `picks` (by profile: `types` by module, `expected_loss`
+as the sum of the single modules, names of the measured `exact` and `fast` choices, `bounds`, whether they and the size
+were kept).
+Modules: {', '.join(MODULES)}. Bounds: {bounds}.
+
+| field of a choice | meaning |
+|---|---|
+| `bytes`, `pages`, `tokens` | size of the model file; what was measured |
+| `nll`, `nll_change` | mean negative log-likelihood of a forced token, nats; change against f32, %: value, low, high |
+| `kl` | mean Kullback-Leibler divergence of the next-token distribution from that of f32, in nats a token |
+| `agreement` | percent of places where the most likely token is that of f32 |
+| `digit_nll_change`, `digit_agreement` | the same over tokens that hold digits of text |
+| `box_nll_change`, `box_agreement` | the same over coordinates |
+| `error_rate`, `error_change` | character errors of free reading, %; change against f32 in points: value, low, high |
+| `same_text`, `boxes_equal` | % of pages with the same text; % of f32's boxes read within 2 of 999 at each side |
+| `not_ended` | pages that did not end by themselves |
+
+`gate-results.jsonl` holds the sums by page and lets a run go on; `policy.toml` holds the picks as rules for
+`engine/uocr/convert/policy.toml`. How a type is picked: a module's loss is its change of NLL or its KL (in percent of
+f32's NLL), whichever is larger, and losses are taken to add up; from every module in the smallest type, bits are given
+back one module at a time where a byte buys most, and the first rung that keeps the bounds when measured as a whole is
+taken. On the full checkpoint: `--along reading --one-at-a-time`.
+"""
+
+
+def main() -> int:
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/figures")
+    stored = {path.stem: json.loads(path.read_text("utf-8")) for path in folder.glob("*.json")}
+    print(HEAD)
+    found = stored.get("quality")
+    print(quality(found) if found else missing("quality.json", "python -m bench.quality"))
+    if found and found.get("confidence"):
+        print(doubtful(found["confidence"]))
+    compared = stored.get("held-out")
+    print(held_out(compared) if compared else missing("held-out.json", "python -m bench.held_out"))
+    print(gate(stored["gate"]) if "gate" in stored else missing("gate.json", "python -m bench.gate"))
+    print(report_format(), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""docs/quality.md is made from stored figures alone."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import report
+from bench.gate.choices import MODULES
+from bench.gate.figures import figures
+from bench.gate.scoring import PageResult
+from bench.quality import confidence
+from tests.bench.test_confidence import MIXED
+
+
+def gate_report() -> dict:
+    one = {0: PageResult(0, places=10, nll=1.0, kl=0.1, agree=9, free_errors=1, free_length=100, finish="eos")}
+    choices = [figures(name, 3 << 20, one, one).stored() for name in ("f32", "q4 pick", "q4 pick (FAST)")]
+    picked = {"types": dict.fromkeys(MODULES, "q4"), "expected_loss": 1.0, "exact": "q4 pick",
+              "fast": "q4 pick (FAST)", "bounds": {"nll": 3.0, "errors": 0.5, "bytes": 20 << 20}, "kept": True,
+              "size_kept": True}
+    return {"checkpoint": "abc", "pages_key": "k", "along": "truth", "engine": "0", "pages": 1, "module_weights": {},
+            "choices": choices, "picks": {"q4": picked}}
+
+
+def quality_report() -> dict:
+    reader = {"pages": 2, "characters": 100, "character_error_rate": 1.5, "character_error_interval": [0.5, 2.5],
+              "word_error_rate": 4.0, "median_page_rate": 1.0, "reading_order": 1.0, "box_iou": 0.9, "table_teds": 0.5,
+              "loops": 1, "cut_short": 0, "failed": 0, "seconds_a_page": 2.0, "cpu_seconds_a_page": 1.0,
+              "peak_mebibytes": 100.0}
+    blank = {k: None if isinstance(v, float) and k != "peak_mebibytes" else v for k, v in reader.items()}
+    for name in ("character_error_rate", "character_error_interval", "word_error_rate", "table_teds"):
+        blank.pop(name)
+    blank |= {"pages_with_inventions": 1, "invented_characters": 5, "table_teds": None}
+    model = {"name": "m", "quantisation": "q8", "precision": "fast", "bytes": 1000, "model_id": "f" * 64}
+    return {"model": model, "engine": "0", "processors": 2, "load_at_start": 1.0,
+            "sets": {"tables": {"about": "one table", "preset": "base", "readers": {"uocr": reader, "peer": reader}},
+                     "blank": {"about": "empty", "preset": "base", "readers": {"uocr": blank}}},
+            "confidence": confidence.report(MIXED, MIXED, 0.75)}
+
+
+def held_out_report() -> dict:
+    return {"model": {"name": "m", "quantisation": "q8"}, "checkpoint": "abc", "pages": 4, "characters": 400,
+            "engine_rate": 1.0, "torch_rate": 0.9, "difference": [0.1, -0.1, 0.15], "by_set": {"density 0": [1.0, 0.9]},
+            "blocks": 9, "equal_boxes": 98.0, "pages_with_equal_text": 3, "bound": 0.2, "boxes_bound": 95.0,
+            "ended_pages": 4, "ended_difference": [0.1, -0.1, 0.15]}
+
+
+def made(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> str:
+    monkeypatch.setattr(sys, "argv", ["report", str(folder)])
+    assert report.main() == 0
+    return capsys.readouterr().out
+
+
+def test_every_part_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    for name, value in (("quality", quality_report()), ("held-out", held_out_report()), ("gate", gate_report())):
+        (tmp_path / f"{name}.json").write_text(json.dumps(value), "utf-8")
+    text = made(tmp_path, monkeypatch, capsys)
+    assert "| tables (base): one table | 2 | uocr | 1.50 (0.50 to 2.50) | 4.00 | 1.0 | 0.9 |" in text
+    assert "| 1 pages invented on |" in text
+    assert "uocr 0.5, peer 0.5" in text
+    assert "below **0.71**" in text
+    assert "Difference +0.100 points, 95 % interval of the paired bootstrap -0.100 to +0.150" in text
+    assert "**q4** (NLL at most +3.0 %" in text and "Kept." in text
+    assert "is not stored yet" not in text
+
+
+def test_a_missing_part_names_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                          capsys: pytest.CaptureFixture) -> None:
+    text = made(tmp_path, monkeypatch, capsys)
+    for name, command in (("quality.json", "bench.quality"), ("held-out.json", "bench.held_out"),
+                          ("gate.json", "bench.gate")):
+        assert f"`{name}` is not stored yet; `python -m {command}` makes it." in text
