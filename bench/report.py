@@ -121,8 +121,8 @@ def gate(report: dict[str, Any]) -> str:
     text = [
         f"## The quantisation gate\n\n{report['pages']} held-out pages, {by_name['f32']['tokens']:,} tokens "
         f"forced along {'the text of the pages' if report['along'] == 'truth' else 'what f32 reads'}; checkpoint "
-        f"{report['checkpoint'][:16]}. Every choice runs in EXACT precision unless FAST is named; a module's row "
-        "changes that module alone. Changes are against f32, with the 95 % interval of the paired bootstrap over pages.\n",
+        f"{report['checkpoint'][:16]}. Choices run in EXACT precision unless FAST is named; a module's row changes "
+        "that module alone. Changes are against f32, with the 95 % interval of the paired bootstrap over pages.\n",
         table(head, [row(c) for c in report["choices"]]), ""]
     for profile, picked in report["picks"].items():
         bounds = picked["bounds"]

@@ -111,7 +111,7 @@ def summary(scores: Sequence[PageScore], seed: int = 1) -> dict[str, Any]:
     if length.sum():
         low, high = _interval(errors, length, seed)
         figures |= {
-            "character_error_rate": round(100 * errors.sum() / length.sum(), 3),
+            "character_error_rate": round(100 * float(errors.sum() / length.sum()), 3),
             "character_error_interval": [round(100 * low, 3), round(100 * high, 3)],
             "word_error_rate": round(100 * sum(s.word_errors for s in scores) / sum(s.words for s in scores), 3),
             "median_page_rate": round(100 * float(np.median(errors / np.maximum(length, 1))), 3),
