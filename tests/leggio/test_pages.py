@@ -90,7 +90,7 @@ def test_thumbnails_are_made_off_the_windows_thread_and_shown(qtbot, window, pic
     read_all(qtbot, window, [picture("tall.png", (100, 400))])
     qtbot.waitUntil(lambda: window.pictures.thumbnail(window.model.item(0)) is not None)
     size = window.pictures.thumbnail(window.model.item(0)).size()
-    assert (size.width(), size.height()) == (48, 192)
+    assert (size.width(), size.height()) == (36, 144)
 
 
 def test_the_views_of_a_page_are_drawn_with_their_padding_and_tokens(qapp):

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
-from leggio.pages.items import PageState
+from leggio.pages.items import PageItem, PageState
 from leggio.window.main_window import MainWindow
+from PIL import Image
+from PySide6 import QtWidgets
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from uocr.document import FinishReason
 from uocr.errors import OverBudget
 
-from .scripted import BUDGET, CATEGORIES, PAGE, ScriptedEngine, one_of
+from .scripted import BUDGET, CATEGORIES, PAGE, ScriptedEngine, long_text, one_of
 
 
-def read_all(qtbot: Any, window: MainWindow, inputs: list[Any], **options: Any) -> None:
+def read_all(qtbot: Any, window: MainWindow, inputs: list[Any], within_ms: int = 20_000, **options: Any) -> None:
     """Open inputs and wait until all of them are read."""
     window.open_inputs(inputs, **options)
     qtbot.waitUntil(
         lambda: window.model.rowCount() > 0 and not window.opener.busy and not window.session.busy,
-        timeout=20_000,
+        timeout=within_ms,
     )
     qtbot.waitUntil(lambda: not window.panel.filling)
 
@@ -231,8 +235,6 @@ def test_turning_a_page_reads_it_anew_that_way(qtbot, window, engine, picture):
 
 
 def test_every_page_keeps_its_own_text(qtbot, make_window, tmp_path):
-    from PIL import Image
-
     path = tmp_path / "three.tiff"
     frames = [Image.new("RGB", (200, 100 + 10 * n), "white") for n in range(3)]
     frames[0].save(path, save_all=True, append_images=frames[1:])
@@ -244,15 +246,13 @@ def test_every_page_keeps_its_own_text(qtbot, make_window, tmp_path):
 
 
 def test_a_page_range_is_kept_and_the_rest_removed(qtbot, make_window, tmp_path, monkeypatch):
-    from PIL import Image
-    from PySide6.QtWidgets import QInputDialog
 
     path = tmp_path / "five.tiff"
     frames = [Image.new("RGB", (60, 60), "white") for _ in range(5)]
     frames[0].save(path, save_all=True, append_images=frames[1:])
     window = make_window(ScriptedEngine("words"), read_at_once=False)
     read_all(qtbot, window, [path])
-    monkeypatch.setattr(QInputDialog, "getText", lambda *a, **k: ("1-2,-1", True))
+    monkeypatch.setattr(QtWidgets.QInputDialog, "getText", lambda *a, **k: ("1-2,-1", True))
     window.actions_["choose_pages"].trigger()
     assert [i.number for i in window.model.items] == [0, 1, 4]
 
@@ -303,3 +303,21 @@ def test_a_page_removed_while_it_is_read_stops_and_the_next_is_read(qtbot, make_
     steps.release(1000)
     qtbot.waitUntil(lambda: not window.session.busy)
     assert [(i.document.name, i.state) for i in window.model.items] == [("2.png", PageState.DONE)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="resident memory is read from /proc")
+def test_five_hundred_pages_are_read_with_flat_memory(qtbot, make_window, tmp_path):
+    """Kind K18. A page keeps its text and boxes, under 10 kB; nothing else may pile up."""
+    path = tmp_path / "many.tiff"
+    frames = [Image.new("L", (300, 400), 255 - n % 5) for n in range(500)]
+    frames[0].save(path, save_all=True, append_images=frames[1:])
+    window = make_window(ScriptedEngine(long_text(60, 20)), keep_history=False)
+    resident: dict[int, int] = {}
+
+    def over(item: PageItem, *_: object) -> None:
+        resident[item.number] = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    window.session.ended.connect(over)
+    read_all(qtbot, window, [path], within_ms=120_000)
+    assert [i.state for i in window.model.items] == [PageState.DONE] * 500
+    assert resident[499] - resident[100] < 400 * 10_000 + 16_000_000

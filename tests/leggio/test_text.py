@@ -316,3 +316,27 @@ def test_a_page_shown_again_while_it_is_read_shows_all_of_it(qtbot, make_window,
     qtbot.waitUntil(lambda: not window.session.busy)
     assert window.model.item(0).state is PageState.DONE
     assert window.panel.view.block_rect(0).contains(QPoint(30, window.panel.view.block_rect(0).center().y()))
+
+
+def test_a_mention_passes_and_what_was_told_before_comes_back(qtbot, window, monkeypatch):
+    from leggio.look import notice as notices
+
+    monkeypatch.setattr(notices, "MOMENT_MS", 30)
+    notice, acted = window.panel.notice, []
+    notice.tell("Cut short.", "warn", [("Read again", lambda: acted.append(1))], [("Needed", "9 GB")])
+    notice.mention("Copied 3 characters.")
+    notice.mention("Copied 4 characters.")
+    assert (notice.text, notice.choices()) == ("Copied 4 characters.", [])
+    qtbot.waitUntil(lambda: notice.text == "Cut short.")
+    assert notice.detail_rows() == [("Needed", "9 GB")]
+    notice.choose("Read again")
+    assert acted == [1] and notice.text == ""
+
+
+def test_another_threshold_marks_other_words_at_once(qtbot, make_window, store, picture):
+    text = "<|det|>text [10, 10, 900, 90]<|/det|>one twoo thre four"
+    window = make_window(ScriptedEngine(text, doubt={" thr": -0.3}))  # 74 % sure
+    read_all(qtbot, window, [picture()])
+    assert doubtful_text(window.panel.view.document()) == []
+    store.set_window(doubt=80)
+    qtbot.waitUntil(lambda: doubtful_text(window.panel.view.document()) == ["thre"])

@@ -65,7 +65,11 @@ class ExportController(QObject):
 
     def _tell(self, outcome: tuple[bool, str]) -> None:
         good, words = outcome
-        self._window.panel.notice.tell(words, "info" if good else "bad")
+        notice = self._window.panel.notice
+        if good:
+            notice.mention(words)
+        else:
+            notice.tell(words, "bad")
 
     # -- exporting -----------------------------------------------------------------------------------------
 
@@ -92,6 +96,8 @@ class ExportController(QObject):
         except UocrError as error:
             self._window.panel.notice.tell(str(error), "bad")
             return None
+        finally:
+            sources.close()
         return path
 
     def ask(self) -> None:

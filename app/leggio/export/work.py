@@ -16,7 +16,7 @@ from uocr.export import Exported, export
 
 from leggio.pages.items import PageItem
 from leggio.pages.pictures import turned
-from leggio.reading.task import open_page
+from leggio.reading.task import LastInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,19 @@ class PageSources:
             if item.page is not None
         }
         self._dpi = dpi
+        self._input = LastInput()
 
     def image(self, page: Page) -> Image.Image | None:
         found = self._by_page.get(id(page))
         if found is None:
             return None
         source, name, number, rotate, password = found
-        with open_page(source, name, number, dpi=self._dpi, password=password) as opened:
+        with self._input.page(source, name, number, dpi=self._dpi, password=password) as opened:
             return turned(opened.page(0).image, rotate)
+
+    def close(self) -> None:
+        """Let go of the last file."""
+        self._input.close()
 
     def original(self, page: Page) -> Path | None:
         """The PDF of a page; None for pictures, turned pages and encrypted files (built from the picture)."""
@@ -171,3 +176,4 @@ class _Writing(QRunnable):
 
     def run(self) -> None:
         self._owner.write(self._order, self._sources)
+        self._sources.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -22,6 +22,9 @@ from leggio.look.colours import colours
 from leggio.look.symbols import symbol
 
 Choice = tuple[str, Callable[[], None]]
+_Told = tuple[str, str, Sequence[Choice], Sequence[tuple[str, str]]]
+MOMENT_MS = 5000
+"""How long a mention stays."""
 
 
 class Notice(QWidget):
@@ -41,6 +44,11 @@ class Notice(QWidget):
         self._close.setToolTip(self.tr("Dismiss"))
         self._close.setAccessibleName(self.tr("Dismiss"))
         self._close.clicked.connect(self.dismiss)
+        self._shown: _Told = ("", "info", (), ())
+        self._before: _Told | None = None
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._moment_over)
         self._rows: list[tuple[str, str]] = []
         self._acts: dict[str, Callable[[], None]] = {}
         self._table = QGridLayout()
@@ -87,7 +95,26 @@ class Notice(QWidget):
         choices: Sequence[Choice] = (),
         rows: Sequence[tuple[str, str]] = (),
     ) -> None:
-        """Show `text`, a table of `rows` (name, number) and a button for every choice."""
+        """Show `text`, a table of `rows` (name, number) and a button for every choice, until it is dismissed."""
+        self._timer.stop()
+        self._before = None
+        self._show(text, kind, choices, rows)
+
+    def mention(self, text: str) -> None:
+        """Show `text` for a moment; what was told before comes back."""
+        if not self._timer.isActive():
+            self._before = None if self.isHidden() else self._shown
+        self._show(text, "info", (), ())
+        self._timer.start(MOMENT_MS)
+
+    def _moment_over(self) -> None:
+        if self._before is not None:
+            self.tell(*self._before)
+        else:
+            self.hide()
+
+    def _show(self, text: str, kind: str, choices: Sequence[Choice], rows: Sequence[tuple[str, str]]) -> None:
+        self._shown = (text, kind, choices, rows)
         self._kind = kind
         self._text.setText(text)
         self.setAccessibleName(text)
@@ -116,6 +143,7 @@ class Notice(QWidget):
                 widget.deleteLater()
 
     def dismiss(self) -> None:
+        self._timer.stop()
         self.hide()
 
     def changeEvent(self, event: QEvent) -> None:

@@ -12,15 +12,17 @@ from PySide6.QtGui import QImage, QPixmap
 from uocr.errors import UocrError
 
 from leggio.pages.items import PageItem
-from leggio.reading.task import Input, open_page
+from leggio.reading.task import Input, LastInput
 
 log = logging.getLogger(__name__)
 
-THUMBNAIL_PIXELS = 192
+THUMBNAIL_PIXELS = 144
+"""Longer side: twice what a row shows, for high-DPI screens."""
 THUMBNAIL_DPI = 40
 SHOWN_PIXELS = 24_000_000
 """A larger page is shown reduced; it is read, and boxes are placed, at its own size."""
-KEPT_THUMBNAILS = 600
+KEPT_THUMBNAILS = 200
+"""About 12 MB; a row that comes back into view has its thumbnail made again."""
 
 
 def to_qimage(image: Image.Image) -> QImage:
@@ -63,6 +65,7 @@ class PagePictures(QObject):
         self._failed: set[tuple[int, int]] = set()
         self._order = 0
         self._closed = False
+        self._small_input, self._large_input = LastInput(), LastInput()
         self._small, self._large = QThreadPool(self), QThreadPool(self)
         for pool in (self._small, self._large):
             pool.setMaxThreadCount(1)
@@ -106,6 +109,8 @@ class PagePictures(QObject):
         for pool in (self._small, self._large):
             pool.clear()
             pool.waitForDone()
+        self._small_input.close()
+        self._large_input.close()
 
     # -- on worker threads ---------------------------------------------------------------------------------
 
@@ -115,7 +120,7 @@ class PagePictures(QObject):
         image: QImage | None = None
         if not self._closed:
             try:
-                with open_page(source, name, number, dpi=THUMBNAIL_DPI, password=password) as opened:
+                with self._small_input.page(source, name, number, dpi=THUMBNAIL_DPI, password=password) as opened:
                     picture = opened.page(0).image
                 picture.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS), Image.Resampling.BILINEAR, reducing_gap=2.0)
                 image = to_qimage(turned(picture, wish[1]))
@@ -129,7 +134,7 @@ class PagePictures(QObject):
         if self._closed:
             return
         try:
-            with open_page(source, name, number, dpi=dpi, password=password) as opened:
+            with self._large_input.page(source, name, number, dpi=dpi, password=password) as opened:
                 picture = turned(opened.page(0).image, rotate)
             width, height = picture.size
             if width * height > SHOWN_PIXELS:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal
 from PySide6.QtGui import QImage
 from uocr.audit import Audit, audit
@@ -9,6 +11,9 @@ from uocr.document import Page
 
 from leggio.pages.items import PageItem
 from leggio.sources.incoming import from_qimage
+
+KEPT = 50
+"""Pages whose result is kept."""
 
 
 class SecondLook(QObject):
@@ -20,7 +25,7 @@ class SecondLook(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._known: dict[int, tuple[Page, Audit]] = {}
+        self._known: OrderedDict[int, tuple[Page, Audit]] = OrderedDict()
         """By page key; a page read anew is looked at anew."""
         self._pool = QThreadPool(self)
         self._pool.setMaxThreadCount(1)
@@ -46,6 +51,8 @@ class SecondLook(QObject):
 
     def _keep(self, item: PageItem, page: Page, result: Audit) -> None:
         self._known[item.key] = (page, result)
+        while len(self._known) > KEPT:
+            self._known.popitem(last=False)
         if item.page is page:
             self.found.emit(item, result)
 

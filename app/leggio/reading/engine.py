@@ -17,7 +17,7 @@ from uocr.events import PageFinished
 
 from leggio.history.jobs import Job, JobStore, job_key
 from leggio.reading.frames import Gatherer
-from leggio.reading.task import Engine, EngineFactory, PageTask, open_page
+from leggio.reading.task import Engine, EngineFactory, LastInput, PageTask
 
 if TYPE_CHECKING:
     from uocr.sources import Source
@@ -64,6 +64,7 @@ class EngineThread(QThread):
         self._commands: queue.SimpleQueue[Callable[[], bool]] = queue.SimpleQueue()
         self._engine: Engine | None = None
         self._control = Control()
+        self._input = LastInput()
         self.jobs: JobStore | None = None
         """Where pages that are done are written down; set before the first page."""
         self._hashes: dict[tuple[str, int, int], str] = {}
@@ -147,7 +148,7 @@ class EngineThread(QThread):
         settings = dict(task.settings)
         opening = {k: settings[k] for k in ("dpi", "password", "compat") if settings.get(k) is not None}
         settings.pop("pages", None)
-        with open_page(task.input, task.name, task.number, **opening) as source:
+        with self._input.page(task.input, task.name, task.number, **opening) as source:
             for event in self._engine.stream(source, control=control, **settings):
                 if isinstance(event, PageFinished):
                     self._write_down(task, event.page, source)
@@ -175,7 +176,7 @@ class EngineThread(QThread):
         if self._engine is None or self.jobs is None:
             return True
         try:
-            with open_page(Path(job.input), job.name, job.pages[0], password=settings.get("password")) as source:
+            with self._input.page(Path(job.input), job.name, job.pages[0], password=settings.get("password")) as source:
                 self.resumed.emit(job, self.jobs.resume(job, self._key(job, source, settings)))
         except (UocrError, OSError) as error:
             self.resumed.emit(job, error)
@@ -198,7 +199,7 @@ class EngineThread(QThread):
         try:
             settings = dict(task.settings)
             opening = {k: settings[k] for k in ("dpi", "password") if settings.get(k) is not None}
-            with open_page(task.input, task.name, task.number, **opening) as source:
+            with self._input.page(task.input, task.name, task.number, **opening) as source:
                 self.estimated.emit(task.key, self._engine.estimate(*source.page_size(0), **settings))
         except UocrError as error:
             self.estimated.emit(task.key, error)
@@ -211,6 +212,7 @@ class EngineThread(QThread):
 
     def _close(self) -> bool:
         self._release()
+        self._input.close()
         if self.jobs is not None:
             self.jobs.close()
         return False

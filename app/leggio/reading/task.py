@@ -13,7 +13,7 @@ from uocr.control import Control
 from leggio.history.jobs import Job
 
 if TYPE_CHECKING:
-    from uocr.sources import Limits
+    from uocr.sources import Source
 
     from leggio.reading.one_page import OnePage
 
@@ -51,17 +51,8 @@ class PageTask:
     """The job in whose journal the page is written down when it is done."""
 
 
-def open_page(
-    task_input: Input,
-    name: str,
-    number: int,
-    *,
-    dpi: float = 300,
-    password: str | None = None,
-    compat: str | None = None,
-    limits: Limits | None = None,
-) -> OnePage:
-    """Page `number` (from 0) of an input, opened anew: no file stays open, a vanished one is noticed.
+def open_page(task_input: Input, name: str, number: int, **options: Any) -> OnePage:
+    """Page `number` (from 0) of an input, opened anew for this page alone; options as of `open_source`.
 
     Raises UnreadableFile, EncryptedFile, EmptyDocument, TooLarge or InvalidRequest.
     """
@@ -71,6 +62,44 @@ def open_page(
     from leggio.reading.one_page import OnePage
 
     pages = None if isinstance(task_input, Image.Image) else str(number + 1)
-    return OnePage(
-        open_source(task_input, pages=pages, dpi=dpi, password=password, compat=compat, limits=limits, name=name)
-    )
+    return OnePage(open_source(task_input, pages=pages, name=name, **options), owns=True)
+
+
+class LastInput:
+    """Opens pages and keeps the last file open: opening a file of 500 frames looks at every one of them.
+
+    Belongs to one thread. A file that changed or vanished since is opened anew, so that this is noticed.
+    """
+
+    def __init__(self) -> None:
+        self._key: tuple[object, ...] = ()
+        self._source: Source | None = None
+
+    def page(self, task_input: Input, name: str, number: int, **options: Any) -> OnePage:
+        """As `open_page`."""
+        from uocr.errors import InvalidRequest
+        from uocr.sources import open_source
+
+        from leggio.reading.one_page import OnePage
+
+        if isinstance(task_input, Image.Image):
+            return open_page(task_input, name, number, **options)
+        try:
+            status = task_input.stat()
+            state: tuple[object, ...] = (status.st_mtime_ns, status.st_size, status.st_ino)
+        except OSError:
+            state = ()
+        key = (task_input, *state, *sorted(options.items()))
+        if key != self._key or self._source is None or not state:
+            self.close()
+            self._source = open_source(task_input, name=name, **options)
+            self._key = key
+        if number not in self._source.indices:
+            raise InvalidRequest(f"{name} has {len(self._source)} pages, there is no page {number + 1} any more.")
+        return OnePage(self._source, self._source.indices.index(number))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._source is not None:
+            self._source.close()
+        self._source, self._key = None, ()

@@ -215,11 +215,15 @@ class MainWindow(QMainWindow):
 
     def _engine_opened(self, facts: EngineFacts) -> None:
         self.strip.set_engine(facts)
-        doubt = self.store.window.doubt / 100 or float(facts.front_end.get("confidence_threshold", 0.5))
-        self.panel.view.writer.doubt_below = doubt
+        self.panel.view.writer.doubt_below = self._doubt()
         if self.presenter.item is not None:
             self.presenter.reload()
         self.ready.emit()
+
+    def _doubt(self) -> float:
+        """Confidence under which a word is marked: the person's choice, else the model's."""
+        front_end = self.session.facts.front_end if self.session.facts is not None else {}
+        return self.store.window.doubt / 100 or float(front_end.get("confidence_threshold", 0.5))
 
     def _engine_refused(self, error: UocrError) -> None:
         self.strip.set_engine(None)
@@ -331,6 +335,10 @@ class MainWindow(QMainWindow):
         self.keeper.on = self.store.window.keep_history
         size = self.store.window.text_size or self.font().pointSizeF() * 1.15
         self.panel.view.set_font_size(float(size))
+        if self.panel.view.writer.doubt_below != self._doubt():
+            self.panel.view.writer.doubt_below = self._doubt()
+            if self.presenter.item is not None:
+                self.presenter.reload()
         stored = {name: self.store.place(name) for name in LAYERS}
         for name, place in stored.items():
             on = name != "show_views" if place is None else str(place).lower() == "true"
