@@ -45,6 +45,8 @@ class Bounds:
 
 Q8 = Bounds(patches=0.3, features=0.6, clip=0.3, rows=2.0, marks=1e-4, norm=8.0, logits=0.1)
 """Values reach 170 in the rows, 24 in the logits; q8 gave 0.18, 0.38, 0.20, 1.25, 1e-5, 4.1, 0.059."""
+FAST = Bounds(patches=0.6, features=1.5, clip=0.6, rows=4.0, marks=1e-4, norm=12.0, logits=0.3)
+"""With activations in 8 bits besides; with all of vision's so, it gave 0.21, 0.75, 0.25, 1.7, 1e-5, 3.5, 0.07."""
 F32 = Bounds(patches=0.006, features=0.02, clip=0.003, rows=0.03, marks=1e-4, norm=0.2, logits=0.001)
 """What is left comes from pixels, which the engine rounds to BF16 as the published network does."""
 
@@ -111,10 +113,11 @@ def check(seen: Seen, case: dict[str, Any], bounds: Bounds) -> None:
 
 
 @pytest.mark.parametrize("image", CASES)
-@pytest.mark.parametrize("precision", ["exact", "fast"])
-def test_q8_writes_the_reference_tokens_from_values_near_the_reference(precision: str, image: str) -> None:
+@pytest.mark.parametrize(("precision", "bounds"), [("exact", Q8), ("fast", FAST)])
+def test_q8_writes_the_reference_tokens_from_values_near_the_reference(precision: str, bounds: Bounds,
+                                                                       image: str) -> None:
     with native.Engine(BUILT_IN, precision=precision) as engine:
-        check(look(engine, image), CASES[image], Q8)
+        check(look(engine, image), CASES[image], bounds)
 
 
 @pytest.mark.parametrize("image", CASES)
