@@ -7,6 +7,7 @@
  * runs. Every figure is the smallest of several repetitions. Weights of different layers are different
  * memory, so that they come from memory and not from a cache. Nothing here passes or fails. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -334,11 +335,15 @@ static void measure_view(size_t grid, uocr_dtype dtype) {
 }
 
 int main(int count, char **arguments) {
+    bool all = true, products = false, decoder = false, vision = false;
     uint32_t threads = 1, precision = UOCR_PRECISION_FAST, simd = UOCR_SIMD_AUTO;
     for (int i = 1; i < count; i++) {
         if (!strcmp(arguments[i], "--exact")) precision = UOCR_PRECISION_EXACT;
         else if (!strcmp(arguments[i], "--portable")) simd = UOCR_SIMD_PORTABLE;
         else if (!strcmp(arguments[i], "--cpu")) which = CLOCK_PROCESS_CPUTIME_ID;
+        else if (!strcmp(arguments[i], "--products")) products = true, all = false;
+        else if (!strcmp(arguments[i], "--decoder")) decoder = true, all = false;
+        else if (!strcmp(arguments[i], "--vision")) vision = true, all = false;
         else threads = (uint32_t)atoi(arguments[i]);
     }
     static uocr_memory memory = {.budget = (uint64_t)16 << 30};
@@ -362,12 +367,12 @@ int main(int count, char **arguments) {
     backend->bind_workspace(backend, workspace, space);
     printf("%s, %u threads, %s\n", backend->simd, threads,
            precision == UOCR_PRECISION_EXACT ? "exact" : "fast");
-    for (uocr_dtype t = UOCR_F32; t <= UOCR_Q4; t++) product("linear", t, 1024, 1280, 1280, UOCR_IDENTITY);
-    for (uocr_dtype t = UOCR_F32; t <= UOCR_Q4; t++) product("linear", t, 28, 1280, 896, UOCR_IDENTITY);
-    for (uocr_dtype t = UOCR_F32; t <= UOCR_Q4; t++) product("linear", t, 1, 1280, 65536, UOCR_IDENTITY);
-    measure_decoder(UOCR_Q4);
-    measure_decoder(UOCR_Q8);
-    measure_view(64, UOCR_F16);
-    measure_view(40, UOCR_F16);
+    for (uocr_dtype t = UOCR_F32; t <= UOCR_Q4 && (all || products); t++) {
+        product("linear", t, 1024, 1280, 1280, UOCR_IDENTITY);
+        product("linear", t, 28, 1280, 896, UOCR_IDENTITY);
+        product("linear", t, 1, 1280, 65536, UOCR_IDENTITY);
+    }
+    if (all || decoder) measure_decoder(UOCR_Q4), measure_decoder(UOCR_Q8);
+    if (all || vision) measure_view(64, UOCR_F16), measure_view(40, UOCR_F16);
     return 0;
 }

@@ -38,9 +38,12 @@ size_t cpu_attend_scratch_bytes(size_t head_dim, size_t side); /* side 0: no bia
 cpu_attend_scratch cpu_attend_scratch_at(uint8_t *scratch, size_t head_dim, size_t side);
 void cpu_attend_block(const cpu_kernels *, const cpu_attend *, cpu_attend_scratch *);
 
-/* Queries per tile so that tiles of `total` queries are even. */
-static inline size_t cpu_attend_tile(size_t total) {
-    size_t tiles = cpu_divide_up(total, CPU_ATTEND_QUERIES);
+/* Queries per tile: few enough for `tile_work`, and so that tiles of `total` queries are even. */
+static inline size_t cpu_attend_tile(const cpu_kernels *kernels, size_t total, size_t keys, size_t head_dim) {
+    size_t most = kernels->tile_work / (2 * keys * head_dim + 1);
+    most = cpu_min(most, CPU_ATTEND_QUERIES) / CPU_MICRO_ROWS * CPU_MICRO_ROWS;
+    if (!most) most = CPU_MICRO_ROWS;
+    size_t tiles = cpu_divide_up(total, most);
     return tiles ? cpu_round_up(cpu_divide_up(total, tiles), CPU_MICRO_ROWS) : CPU_MICRO_ROWS;
 }
 

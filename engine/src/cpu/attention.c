@@ -90,7 +90,7 @@ static uocr_status run_sequence(cpu_backend *b, const char *name, sequence_job *
     double begun = cpu_begin(b);
     if (!job->q.rows) return UOCR_OK;
     job->backend = b;
-    job->tile_rows = cpu_attend_tile(job->q.rows);
+    job->tile_rows = cpu_attend_tile(b->kernels, job->q.rows, job->keys, job->head_dim);
     job->row_tiles = cpu_divide_up(job->q.rows, job->tile_rows);
     assert(cpu_attend_scratch_bytes(job->head_dim, 0) <= b->scratch_stride);
     uocr_status status = uocr_pool_run(b->pool, job->row_tiles * job->heads, sequence_tile, job);

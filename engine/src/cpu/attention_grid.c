@@ -52,7 +52,8 @@ static void grid_tile(void *argument, size_t tile, uint32_t worker) {
     window_source source = {job, at / job->windows * side, at % job->windows * side, head};
     /* Only tokens of the picture are queries; padding tokens are keys like any other. */
     size_t height = cpu_min(side, job->grid - source.row0), across = cpu_min(side, job->grid - source.col0);
-    size_t total = height * across, tile_rows = cpu_attend_tile(total), first = part * tile_rows;
+    size_t total = height * across, tile_rows = cpu_attend_tile(kernels, total, side * side, d);
+    size_t first = part * tile_rows;
     if (first >= total) return;
     size_t queries = cpu_min(tile_rows, total - first);
     cpu_attend_scratch s = cpu_attend_scratch_at(cpu_scratch(job->backend, worker), d, side);
@@ -104,7 +105,7 @@ static uocr_status attention_grid(uocr_backend *backend, uocr_tensor qkv, const 
                     heads,
                     width / heads,
                     width,
-                    cpu_divide_up(total, cpu_attend_tile(total))};
+                    cpu_divide_up(total, cpu_attend_tile(b->kernels, total, total, width / heads))};
     assert(qkv.rows == grid * grid && y.rows == grid * grid && y.cols == width && width % heads == 0);
     assert(rel_h.rows == 2 * window - 1 && rel_w.rows == rel_h.rows && rel_h.cols == job.head_dim);
     assert(rel_h.rows <= CPU_ATTEND_KEYS &&

@@ -71,8 +71,8 @@ static uocr_dtype kv_dtype(const uocr_backend *backend, bool value) {
 }
 
 static size_t scratch_needed(const uocr_config *config) {
-    size_t gemm = cpu_gemm_scratch() +
-                  2 * CPU_GEMM_ROWS * CPU_GEMM_COLS * sizeof(float); /* swiglu: the block of `up` */
+    size_t gemm =
+        cpu_gemm_scratch() + CPU_MLP_ROWS * CPU_GEMM_COLS * sizeof(float); /* swiglu: the block of `up` */
     size_t attention = cpu_attention_scratch(config);
     /* Rows held whole: norm weights and biases, sums of experts, adapter ranks, rotary tables. */
     size_t widest = config->hidden;

@@ -113,6 +113,7 @@ static inline cpu_quantized cpu_quantized_row(cpu_quantized x, size_t row, size_
 enum {
     CPU_GEMM_K = 256,   /* inputs per packed panel: the order of sums depends on it and on nothing else */
     CPU_GEMM_COLS = 64, /* output columns per tile: 64 x 256 f32 of packed weights stay in a 256 KB L2 */
+    CPU_MLP_ROWS = 192, /* most rows per tile of a gated layer: one of its two products is kept in scratch */
     CPU_GEMM_ROWS = 96, /* rows of x that stay in L2 while panels pass */
 };
 
@@ -141,7 +142,7 @@ size_t cpu_gemm_scratch(void); /* bytes of thread scratch cpu_gemm_block uses, w
 /* Rows [row0, row0 + rows) and columns [col0, col0 + cols <= CPU_GEMM_COLS) of y. */
 void cpu_gemm_block(const cpu_kernels *, const cpu_gemm *, size_t row0, size_t rows, size_t col0, size_t cols,
                     uint8_t *scratch);
-size_t cpu_gemm_tile_rows(size_t k); /* rows of y per tile, so that a tile stays well under 20 ms */
+size_t cpu_gemm_tile_rows(const cpu_kernels *, size_t k); /* rows of y per tile */
 /* The whole product over the pool. */
 uocr_status cpu_gemm_run(cpu_backend *, const cpu_gemm *, size_t rows);
 

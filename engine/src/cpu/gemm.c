@@ -4,6 +4,8 @@
  * depend on tiles, threads or how many rows are computed together. */
 #include "cpu.h"
 
+enum { MOST_ROWS = 1344 }; /* per tile: beyond, packing is cheap already and threads wait for each other */
+
 typedef struct gemm_scratch {
     float panel[CPU_GEMM_COLS * CPU_GEMM_K];
     float gathered[CPU_GEMM_ROWS * CPU_GEMM_K];
@@ -16,10 +18,10 @@ size_t cpu_gemm_scratch(void) {
     return sizeof(gemm_scratch) > quantized ? sizeof(gemm_scratch) : quantized;
 }
 
-size_t cpu_gemm_tile_rows(size_t k) {
-    size_t rows = ((size_t)64 << 20) / (CPU_GEMM_COLS * (k ? k : 1)); /* 64 M multiply-adds */
-    rows = rows / CPU_GEMM_ROWS * CPU_GEMM_ROWS;
-    return rows < CPU_GEMM_ROWS ? CPU_GEMM_ROWS : rows > 2048 ? 2048 / CPU_GEMM_ROWS * CPU_GEMM_ROWS : rows;
+size_t cpu_gemm_tile_rows(const cpu_kernels *kernels, size_t k) {
+    size_t rows = kernels->tile_work / (CPU_GEMM_COLS * (k ? k : 1));
+    rows = (rows > MOST_ROWS ? MOST_ROWS : rows) / CPU_GEMM_ROWS * CPU_GEMM_ROWS;
+    return rows ? rows : CPU_GEMM_ROWS;
 }
 
 static void multiply_panel(const cpu_kernels *kernels, const float *x, size_t ldx, size_t rows, size_t k,
@@ -84,7 +86,7 @@ static void gemm_tile(void *argument, size_t tile, uint32_t worker) {
 }
 
 uocr_status cpu_gemm_run(cpu_backend *b, const cpu_gemm *gemm, size_t rows) {
-    gemm_job job = {b, gemm, rows, cpu_gemm_tile_rows(gemm->weight->cols), 0};
+    gemm_job job = {b, gemm, rows, cpu_gemm_tile_rows(b->kernels, gemm->weight->cols), 0};
     job.row_tiles = cpu_divide_up(rows, job.tile_rows);
     return uocr_pool_run(b->pool, job.row_tiles * cpu_divide_up(gemm->weight->rows, CPU_GEMM_COLS), gemm_tile,
                          &job);

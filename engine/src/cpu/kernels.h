@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "../backend.h"
 
@@ -40,6 +41,8 @@ typedef struct cpu_quantized {
 
 typedef struct cpu_kernels {
     const char *name;
+    size_t
+        tile_work; /* multiply-adds of about 10 ms on a slow processor: a tile of work is never much larger */
 
     /* y[r * ldy + c] = (add ? y : 0) + sum over i < k of x[r * ldx + i] * panel[i * ldp + c], r < rows <= 6,
      * c < 16. One chain per element in the order of i, whatever `rows` is; y is added to its end, not its
@@ -102,8 +105,18 @@ void cpu_portable_micro_int8(size_t rows, size_t groups, const cpu_quantized *x,
                              const float *scales, float *y, size_t ldy, bool add);
 
 /* Scalar conversions, exact in both directions (f32 to f16 rounds half even). */
-float cpu_f16_to_f32(uint16_t half);
 uint16_t cpu_f32_to_f16(float value);
+static inline float cpu_f16_to_f32(uint16_t half) {
+    uint32_t bits = (half & 0x7fffu) << 13;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    value *= 0x1p112f; /* the exponents' zeros are that far apart; denormals come out right */
+    memcpy(&bits, &value, sizeof bits);
+    bits |= (half & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0u; /* Inf and NaN */
+    bits |= (uint32_t)(half & 0x8000u) << 16;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
 
 /* The scale of one group. */
 static inline float cpu_group_scale(const uint8_t *scales, size_t group) {

@@ -249,6 +249,7 @@ void avx2_mix_f16(const uint16_t *v, size_t stride, size_t rows, size_t n, const
 
 const cpu_kernels cpu_kernels_avx2 = {
     .name = "avx2",
+    .tile_work = 192u << 20,
     .micro = avx2_micro,
     .pack = {avx2_pack_f32, avx2_pack_f16, avx2_pack_q8, avx2_pack_q4},
     .gemv = {avx2_gemv_f32, avx2_gemv_f16, avx2_gemv_q8, avx2_gemv_q4},

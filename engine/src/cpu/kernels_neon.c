@@ -189,6 +189,7 @@ static void mix_f16(const uint16_t *v, size_t stride, size_t rows, size_t n, con
 
 const cpu_kernels cpu_kernels_neon = {
     .name = "neon",
+    .tile_work = 96u << 20,
     COMMON_ENTRIES,
     .gemv_int8 = {neon_gemv_int8_q8, neon_gemv_int8_q4},
     .pack_int8 = {cpu_portable_pack_int8_q8, cpu_portable_pack_int8_q4},
@@ -197,6 +198,7 @@ const cpu_kernels cpu_kernels_neon = {
 
 const cpu_kernels cpu_kernels_neon_dotprod = {
     .name = "neon+dotprod",
+    .tile_work = 96u << 20,
     COMMON_ENTRIES,
     .gemv_int8 = {neon_dotprod_gemv_int8_q8, neon_dotprod_gemv_int8_q4},
     .pack_int8 = {neon_dotprod_pack_int8_q8, neon_dotprod_pack_int8_q4},

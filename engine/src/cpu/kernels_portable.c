@@ -9,20 +9,6 @@
 
 enum { LANES = 8 }; /* independent partial sums of a dot product, added pairwise at the end */
 
-float cpu_f16_to_f32(uint16_t half) {
-    uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = half >> 10 & 31u, mantissa = half & 1023u,
-             bits;
-    if (exponent == 31) bits = sign | 0x7f800000u | mantissa << 13;
-    else if (exponent != 0) bits = sign | (exponent + 112u) << 23 | mantissa << 13;
-    else { /* zero and denormals: mantissa * 2^-24, exact */ float value = (float)mantissa * 0x1p-24f;
-        memcpy(&bits, &value, sizeof bits);
-        bits |= sign;
-    }
-    float out;
-    memcpy(&out, &bits, sizeof out);
-    return out;
-}
-
 uint16_t cpu_f32_to_f16(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -44,20 +30,35 @@ uint16_t cpu_f32_to_f16(float value) {
 
 /* -- products ------------------------------------------------------------------------------ */
 
+/* Four floats that compilers keep in one register, whatever the machine has (a GNU C extension). */
+typedef float float4 __attribute__((vector_size(16)));
+
+static inline float4 load4(const float *x) {
+    float4 v;
+    memcpy(&v, x, sizeof v);
+    return v;
+}
+
+static inline void store4(float *y, float4 v) { memcpy(y, &v, sizeof v); }
+
 static void micro_rows2(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp,
                         float *y, size_t ldy, bool add) {
-    float a[CPU_PANEL] = {0}, b[CPU_PANEL] = {0};
     const float *x1 = rows > 1 ? x + ldx : x;
-    float *y1 = y + ldy;
-    for (size_t i = 0; i < k; i++) {
-        const float *p = panel + i * ldp;
-        for (int c = 0; c < CPU_PANEL; c++) {
-            a[c] += x[i] * p[c];
-            b[c] += x1[i] * p[c];
-        }
+    float4 a0 = {0}, a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
+    if (add) a0 = load4(y), a1 = load4(y + 4), a2 = load4(y + 8), a3 = load4(y + 12);
+    if (add && rows > 1) {
+        b0 = load4(y + ldy), b1 = load4(y + ldy + 4);
+        b2 = load4(y + ldy + 8), b3 = load4(y + ldy + 12);
     }
-    for (int c = 0; c < CPU_PANEL; c++) y[c] = add ? y[c] + a[c] : a[c];
-    for (int c = 0; rows > 1 && c < CPU_PANEL; c++) y1[c] = add ? y1[c] + b[c] : b[c];
+    for (size_t i = 0; i < k; i++, panel += ldp) {
+        const float4 p0 = load4(panel), p1 = load4(panel + 4), p2 = load4(panel + 8), p3 = load4(panel + 12);
+        const float v = x[i], w = x1[i];
+        a0 += v * p0, a1 += v * p1, a2 += v * p2, a3 += v * p3;
+        b0 += w * p0, b1 += w * p1, b2 += w * p2, b3 += w * p3;
+    }
+    store4(y, a0), store4(y + 4, a1), store4(y + 8, a2), store4(y + 12, a3);
+    if (rows < 2) return;
+    store4(y + ldy, b0), store4(y + ldy + 4, b1), store4(y + ldy + 8, b2), store4(y + ldy + 12, b3);
 }
 
 static void micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y,
@@ -357,6 +358,7 @@ static void to_f32(const uint16_t *x, size_t n, float *y) {
 
 const cpu_kernels cpu_kernels_portable = {
     .name = "portable",
+    .tile_work = 24u << 20,
     .micro = micro,
     .pack = {pack_f32, pack_f16, pack_q8, pack_q4},
     .gemv = {gemv_f32, gemv_f16, gemv_q8, gemv_q4},

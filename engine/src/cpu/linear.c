@@ -140,7 +140,7 @@ static uocr_status linear(uocr_backend *backend, uocr_tensor x, const uocr_linea
     }
     size_t all = 0;
     for (size_t p = 0; p < count; p++) all += parts[p].weight->rows;
-    job.tile_rows = cpu_gemm_tile_rows(x.cols);
+    job.tile_rows = cpu_gemm_tile_rows(b->kernels, x.cols);
     job.row_tiles = x.rows == 1 ? 1 : cpu_divide_up(x.rows, job.tile_rows);
     job.tile_cols = x.rows == 1 ? cpu_gemv_tile(b, all) : CPU_GEMM_COLS;
     for (size_t p = 0; p < count; p++)

@@ -201,7 +201,8 @@ static uocr_status run_rows(cpu_backend *b, mlp_job *job, cpu_arena *arena) {
         status = cpu_quantize_rows(b, cpu_f32(job->x), job->x.stride, rows, job->hidden, job->xq);
         if (status != UOCR_OK) return status;
     }
-    job->tile_rows = 2 * CPU_GEMM_ROWS;
+    size_t deepest = job->intermediate > job->hidden ? job->intermediate : job->hidden;
+    job->tile_rows = cpu_min(CPU_MLP_ROWS, cpu_gemm_tile_rows(b->kernels, deepest));
     assert(cpu_gemm_scratch() + job->tile_rows * CPU_GEMM_COLS * sizeof(float) <= b->scratch_stride);
     size_t row_tiles = count_bucket_tiles(job);
     job->col_tiles = cpu_divide_up(job->intermediate, CPU_GEMM_COLS);
