@@ -160,16 +160,19 @@ static inline void attend(thread const attention_input &in, constant gpu_attend_
 
         stage<T>(in, args, 2, k0, keys, TILE, index, threads, tile);
         threadgroup_barrier(mem_flags::mem_threadgroup);
+        // A tile's sum is made by itself and added once: 4096 keys added one by one would lose the last digits.
         simdgroup_float8x8 shrink;
+        simdgroup_matrix<T, 8, 8> p[TILE / 8];
         simdgroup_load(shrink, my_diagonal, 8);
-        for (uint i = 0; i < DIM_TILES; i++) simdgroup_multiply(out[i], shrink, out[i]);
-        for (uint j = 0; j < TILE; j += 8) {
-            simdgroup_matrix<T, 8, 8> p, v;
-            simdgroup_load(p, my_weights + j, TILE);
-            for (uint i = 0; i < DIM_TILES; i++) {
-                simdgroup_load(v, tile + j * width + 8 * i, width);
-                simdgroup_multiply_accumulate(out[i], p, v, out[i]);
+        for (uint j = 0; j < TILE / 8; j++) simdgroup_load(p[j], my_weights + 8 * j, TILE);
+        for (uint i = 0; i < DIM_TILES; i++) {
+            simdgroup_float8x8 sum_of_tile = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
+            for (uint j = 0; j < TILE / 8; j++) {
+                simdgroup_matrix<T, 8, 8> v;
+                simdgroup_load(v, tile + 8 * j * width + 8 * i, width);
+                simdgroup_multiply_accumulate(sum_of_tile, p[j], v, sum_of_tile);
             }
+            simdgroup_multiply_accumulate(out[i], shrink, out[i], sum_of_tile);
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
