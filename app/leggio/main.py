@@ -8,7 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import platformdirs
-from PySide6.QtCore import QSettings
+
+try:
+    from PySide6.QtCore import QSettings
+except ImportError as error:
+    message = f"leggio: the window needs PySide6; install it with: pip install 'leggio[app]' ({error})"
+    raise SystemExit(message) from None
 from uocr.errors import UocrError
 from uocr.settings import ReadSettings
 
@@ -26,9 +31,8 @@ def engine_factory(store: SettingsStore) -> EngineFactory:
     chosen = store.window
 
     def make() -> Engine:
-        from uocr.api import (
-            UnlimitedOCR,  # native code is loaded on the engine's thread, not before the window shows
-        )
+        # Native code is loaded on the engine's thread, after the window shows.
+        from uocr.api import UnlimitedOCR
 
         model = None if chosen.model in ("", "built-in") else chosen.model
         return UnlimitedOCR(

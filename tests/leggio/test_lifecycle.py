@@ -336,6 +336,27 @@ def test_the_sheet_of_models_tells_a_failure_in_its_own_place(qtbot, window, mon
     assert not sheet._get.isHidden() and sheet.puller is None
 
 
+def test_a_download_that_ends_after_its_sheet_was_closed_is_told(qtbot, window, monkeypatch, tmp_path):
+    import threading
+
+    from leggio.models import sheet as sheets
+
+    monkeypatch.setenv("UOCR_CACHE", str(tmp_path))
+    going = threading.Event()
+
+    def pull(name, profile, **_):
+        going.wait(10)
+        return tmp_path / "models" / "baidu--Unlimited-OCR" / "q4.uocr"
+
+    monkeypatch.setattr(sheets, "Puller", lambda name, profile, parent: Puller(name, profile, parent, pull=pull))
+    monkeypatch.setattr(sheets.ModelSheet, "exec", lambda sheet: sheet._get.click())
+    window.actions_["models"].trigger()
+    assert window.sheets._puller.isRunning()
+    going.set()
+    qtbot.waitUntil(lambda: window.desk.notice.text == "baidu/Unlimited-OCR q4 is ready to be used.")
+    assert window.sheets._puller is None
+
+
 # -- about and diagnostics
 
 

@@ -105,8 +105,10 @@ class ExportController(QObject):
         counts = {scope: len(self.items(scope)) for scope in ("page", "document", "all")}
         text_layer = any(i.page is not None and i.page.has_text_layer for i in self.items("all"))
         dialog = ExportDialog(counts, self._window, text_layer=text_layer)
-        if dialog.exec() == QDialog.DialogCode.Accepted:
-            self.choose_target(dialog.choice)
+        accepted, choice = dialog.exec() == QDialog.DialogCode.Accepted, dialog.choice
+        dialog.deleteLater()
+        if accepted:
+            self.choose_target(choice)
 
     def choose_target(self, choice: ExportChoice) -> None:
         items = self.items(choice.scope)

@@ -162,7 +162,9 @@ def build_parser(prog: str = "leggio") -> argparse.ArgumentParser:
 def _add_flag(group: argparse._ArgumentGroup, owner: type, f: dataclasses.Field[Any]) -> None:
     kind, _ = field_type(owner, f.name)
     flag = "--" + f.name.replace("_", "-")
-    help_text = str(f.metadata["help"]).replace("%", "%%")
+    title = f.metadata.get("title")
+    help_text = (f"{title}. " if title else "") + str(f.metadata["help"])
+    help_text = help_text.replace("%", "%%")
     choices = [c for c in f.metadata.get("choices", ()) if c] or None
     if kind is bool:
         group.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=help_text)

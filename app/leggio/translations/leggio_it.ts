@@ -1573,6 +1573,14 @@
 <context>
     <name>Sheets</name>
     <message>
+        <source>{0} is ready to be used.</source>
+        <translation>{0} è pronto per l&apos;uso.</translation>
+    </message>
+    <message>
+        <source>Models…</source>
+        <translation>Modelli…</translation>
+    </message>
+    <message>
         <source>Save diagnostics file</source>
         <translation>Salva file di diagnostica</translation>
     </message>

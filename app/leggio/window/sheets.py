@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QDialog, QFileDialog
+from uocr.errors import Cancelled, UocrError
 
 from leggio.history.dialog import HistoryDialog
 from leggio.settings.dialog import ReadWithDialog, SettingsDialog
@@ -38,7 +39,7 @@ class Sheets(QObject):
 
     def settings(self) -> None:
         dialog = SettingsDialog(self._window.store, self._window)
-        if dialog.exec() == QDialog.DialogCode.Accepted and dialog.engine_changed:
+        if self._run(dialog) and dialog.engine_changed:
             self._window.open_engine()
 
     def read_with(self) -> None:
@@ -50,7 +51,7 @@ class Sheets(QObject):
             {k: v for k, v in items[0].settings.items() if k not in ("rotate", "region", "password")}
         )
         dialog = ReadWithDialog(settings, len(items), self._window)
-        if dialog.exec() == QDialog.DialogCode.Accepted:
+        if self._run(dialog):
             for item in items:
                 item.settings = item.settings | dialog.changes
             self._window.presenter.reload()
@@ -59,7 +60,7 @@ class Sheets(QObject):
     def history(self) -> None:
         dialog = HistoryDialog(self._window.keeper.history, self._window)
         dialog.open_wanted.connect(self._window.resume.open_past)
-        dialog.exec()
+        self._run(dialog)
 
     def models(self) -> None:
         """The sheet of models; a download goes on when it is closed."""
@@ -70,8 +71,28 @@ class Sheets(QObject):
         window = self._window.store.window
         sheet = ModelSheet(f"{window.model} {window.quant}", self._puller, self._window)
         sheet.use_wanted.connect(self._use)
-        sheet.exec()
+        self._run(sheet)
+        if sheet.puller is not None and sheet.puller is not self._puller:
+            sheet.puller.done.connect(self._pulled)
+            sheet.puller.failed.connect(self._pull_failed)
         self._puller = sheet.puller
+
+    def _pulled(self, path: Path) -> None:
+        """A download ended after its sheet was closed."""
+        self._puller = None
+        words = self.tr("{0} is ready to be used.").format(f"{path.parent.name.replace('--', '/')} {path.stem}")
+        self._window.desk.notice.tell(words, "info", [(self.tr("Models…"), self.models)])
+
+    def _pull_failed(self, error: UocrError) -> None:
+        self._puller = None
+        if not isinstance(error, Cancelled):
+            self._window.desk.notice.tell(str(error), "warn", [(self.tr("Models…"), self.models)])
+
+    def _run(self, dialog: QDialog) -> bool:
+        """Show a dialog and wait; whether it was accepted. It is gone afterwards."""
+        accepted = dialog.exec() == QDialog.DialogCode.Accepted
+        dialog.deleteLater()
+        return accepted
 
     def _use(self, model: str, quant: str) -> None:
         self._window.store.set_window(model=model, quant=quant)
@@ -84,7 +105,7 @@ class Sheets(QObject):
             self._puller.wait()
 
     def about(self) -> None:
-        AboutDialog(self._window.session.facts, self._window).exec()
+        self._run(AboutDialog(self._window.session.facts, self._window))
 
     def diagnostics(self) -> None:
         name, _ = QFileDialog.getSaveFileName(
