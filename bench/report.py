@@ -1,7 +1,7 @@
 """docs/quality.md from stored figures: `python -m bench.report docs/figures > docs/quality.md`.
 
-The folder holds what the benches wrote: quality.json and quality.png (bench.quality), held-out.json (bench.held_out),
-gate.json (bench.gate). A part whose file is missing says which command makes it.
+The folder holds what the benches wrote: quality.json, confidence.json and quality.png (bench.quality), held-out.json
+(bench.held_out), gate.json (bench.gate). A part whose file is missing says which command makes it.
 """
 
 from __future__ import annotations
@@ -175,8 +175,8 @@ def main() -> int:
     print(HEAD)
     found = stored.get("quality")
     print(quality(found) if found else missing("quality.json", "python -m bench.quality"))
-    if found and found.get("confidence"):
-        print(doubtful(found["confidence"]))
+    words = stored.get("confidence")
+    print(doubtful(words) if words else missing("confidence.json", "python -m bench.quality"))
     compared = stored.get("held-out")
     print(held_out(compared) if compared else missing("held-out.json", "python -m bench.held_out"))
     print(gate(stored["gate"]) if "gate" in stored else missing("gate.json", "python -m bench.gate"))

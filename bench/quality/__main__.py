@@ -1,4 +1,4 @@
-"""`python -m bench.quality MODEL.uocr --out DIR`: read the sets, write quality.json, quality.png and readings.json."""
+"""`python -m bench.quality MODEL.uocr --out DIR`: read sets; write quality.json, confidence.json, plots, readings."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="name the sets and stop")
     parser.add_argument("--pages", type=int, help="pages of every set; default: each set's own number")
     parser.add_argument("--peers", default="", help=f"readers to compare with, of {', '.join(readers.PEERS)}")
+    parser.add_argument("--only-confidence", action="store_true", help="no sets, the doubtful-word threshold alone")
     parser.add_argument("--confidence-pages", type=int, default=80, metavar="N",
                         help="pages to choose and to check the doubtful-word threshold on; 0 leaves it out")
     parser.add_argument("--precision", choices=("fast", "exact"), default="fast")
@@ -71,8 +72,8 @@ def write(path: Path, value: Any) -> None:
     os.replace(partial, path)
 
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Read everything that `args` asks for; the report as it is stored."""
+def run(args: argparse.Namespace) -> None:
+    """Read everything that `args` asks for and write the reports."""
     sets = all_sets()
     unknown = sorted(set(args.sets or ()) - set(sets))
     if unknown:
@@ -81,38 +82,45 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     ours = readers.model(path, args.precision, args.threads, name="uocr")
     used = [ours, *(readers.peer(name, args.threads) for name in args.peers.split(",") if name)]
     cache = PageCache(args.cache, ensure_pack(args.pack, args.cache))
-    report: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "model": model_facts(path, args.precision), "engine": native.version(), "machine": platform.machine(),
-        "processors": os.cpu_count(), "load_at_start": os.getloadavg()[0], "pages_key": cache.key, "sets": {}}
+        "processors": os.cpu_count(), "load_at_start": os.getloadavg()[0], "pages_key": cache.key}
+    args.out.mkdir(parents=True, exist_ok=True)
+    if not args.only_confidence:
+        read_sets(args, cache, {name: sets[name] for name in args.sets or sets}, used, facts)
+    if args.confidence_pages:
+        known, fresh = (read_set(cache, s, args.confidence_pages, [ours])
+                        for s in (generated.calibration(), generated.held_out_words()))
+        found = confidence.report(judged(known), judged(fresh), AIM)
+        write(args.out / "confidence.json", facts | {"pages": args.confidence_pages} | found)
+        print("doubtful words:", json.dumps(found["held_out"]), flush=True)
+    for reader in used:
+        reader.close()
+    if plots.available():
+        plots.draw(args.out)
+    else:
+        print("no plots: matplotlib is not installed (pip install 'leggio[bench]')")
+
+
+def read_sets(args: argparse.Namespace, cache: PageCache, sets: dict[str, PageSet],
+              used: Sequence[readers.Reader], facts: dict[str, Any]) -> None:
+    """Figures by set and reader, and every reading; written after each set, so that a run cut short leaves its part."""
+    report: dict[str, Any] = {}
     scores: list[dict[str, Any]] = []
-    for name in args.sets or sets:
-        page_set = sets[name]
+    for name, page_set in sets.items():
         begin = time.monotonic()
         pairs = read_set(cache, page_set, args.pages or page_set.pages, used)
         by_reader: dict[str, list[PageScore]] = {}
         for page, reading in pairs:
             by_reader.setdefault(reading.reader, []).append(score(page, reading))
             scores.append(asdict(reading))
-        report["sets"][name] = {"about": page_set.about, "preset": page_set.preset,
-                                "readers": {reader: summary(found) for reader, found in by_reader.items()}}
+        report[name] = {"about": page_set.about, "preset": page_set.preset,
+                        "readers": {reader: summary(found) for reader, found in by_reader.items()}}
         shown = {r: f.get("character_error_rate", f.get("pages_with_inventions")) for r, f in
-                 report["sets"][name]["readers"].items()}
+                 report[name]["readers"].items()}
+        write(args.out / "readings.json", scores)
+        write(args.out / "quality.json", facts | {"sets": report})
         print(f"{time.monotonic() - begin:7.1f} s  {name}: {shown}", flush=True)
-    if args.confidence_pages:
-        known, fresh = (read_set(cache, s, args.confidence_pages, [ours])
-                        for s in (generated.calibration(), generated.held_out_words()))
-        report["confidence"] = confidence.report(judged(known), judged(fresh), AIM)
-        print("doubtful words:", json.dumps(report["confidence"]["held_out"]), flush=True)
-    for reader in used:
-        reader.close()
-    args.out.mkdir(parents=True, exist_ok=True)
-    write(args.out / "quality.json", report)
-    write(args.out / "readings.json", scores)
-    if plots.available():
-        plots.draw(report, args.out / "quality.png")
-    else:
-        print("no plots: matplotlib is not installed (pip install 'leggio[bench]')")
-    return report
 
 
 def main() -> int:

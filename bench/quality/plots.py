@@ -1,7 +1,8 @@
-"""One page of plots from a report: error rates, time, reliability. Needs matplotlib (extra `bench`)."""
+"""One page of plots from stored figures: error rates, time, reliability. Needs matplotlib (extra `bench`)."""
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -15,26 +16,32 @@ def available() -> bool:
     return True
 
 
-def draw(report: dict[str, Any], path: Path) -> None:
-    """Write the page as PNG, under its final name only when complete."""
+def draw(folder: Path) -> None:
+    """Write quality.png from what is there of quality.json and confidence.json."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    stored = {name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+              for name in ("quality", "confidence") if (folder / f"{name}.json").exists()}
+    if not stored:
+        return
+    report, words = stored.get("quality", {"sets": {}}), stored.get("confidence")
+    model = next(iter(stored.values()))["model"]
     figure, axes = pyplot.subplots(2, 2, figsize=(11.7, 8.3), layout="constrained")
     _bars(axes[0, 0], report, "character_error_rate", "character errors, %", logarithmic=True)
     _bars(axes[0, 1], report, "word_error_rate", "word errors, %", logarithmic=True)
     _bars(axes[1, 0], report, "seconds_a_page", "seconds a page (median)", logarithmic=True)
-    if report.get("confidence"):
-        _reliability(axes[1, 1], report["confidence"])
+    if words:
+        _reliability(axes[1, 1], words)
     else:
         axes[1, 1].set_axis_off()
-    figure.suptitle(f"{report['model']['name']} ({report['model']['quantisation']}, {report['model']['precision']})")
-    partial = path.with_name(path.name + ".partial")
+    figure.suptitle(f"{model['name']} ({model['quantisation']}, {model['precision']})")
+    partial = folder / "quality.png.partial"
     figure.savefig(partial, format="png", dpi=110, metadata={"Software": None})
     pyplot.close(figure)
-    os.replace(partial, path)
+    os.replace(partial, folder / "quality.png")
 
 
 def _bars(axis: Any, report: dict[str, Any], figure: str, label: str, logarithmic: bool) -> None:

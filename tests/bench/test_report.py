@@ -38,8 +38,7 @@ def quality_report() -> dict:
     model = {"name": "m", "quantisation": "q8", "precision": "fast", "bytes": 1000, "model_id": "f" * 64}
     return {"model": model, "engine": "0", "processors": 2, "load_at_start": 1.0,
             "sets": {"tables": {"about": "one table", "preset": "base", "readers": {"uocr": reader, "peer": reader}},
-                     "blank": {"about": "empty", "preset": "base", "readers": {"uocr": blank}}},
-            "confidence": confidence.report(MIXED, MIXED, 0.75)}
+                     "blank": {"about": "empty", "preset": "base", "readers": {"uocr": blank}}}}
 
 
 def held_out_report() -> dict:
@@ -56,7 +55,9 @@ def made(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 
 
 def test_every_part_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    for name, value in (("quality", quality_report()), ("held-out", held_out_report()), ("gate", gate_report())):
+    stored = {"quality": quality_report(), "confidence": confidence.report(MIXED, MIXED, 0.75),
+              "held-out": held_out_report(), "gate": gate_report()}
+    for name, value in stored.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(value), "utf-8")
     text = made(tmp_path, monkeypatch, capsys)
     assert "| tables (base): one table | 2 | uocr | 1.50 (0.50 to 2.50) | 4.00 | 1.0 | 0.9 |" in text
@@ -71,6 +72,6 @@ def test_every_part_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
 def test_a_missing_part_names_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                           capsys: pytest.CaptureFixture) -> None:
     text = made(tmp_path, monkeypatch, capsys)
-    for name, command in (("quality.json", "bench.quality"), ("held-out.json", "bench.held_out"),
-                          ("gate.json", "bench.gate")):
+    for name, command in (("quality.json", "bench.quality"), ("confidence.json", "bench.quality"),
+                          ("held-out.json", "bench.held_out"), ("gate.json", "bench.gate")):
         assert f"`{name}` is not stored yet; `python -m {command}` makes it." in text
