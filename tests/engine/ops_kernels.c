@@ -119,6 +119,55 @@ static void functions(ops *o, const cpu_kernels *kernels) {
     free(x), free(y);
 }
 
+/* Integer products with scales of 1 are exact: of one row and of packed panels, whatever the number of rows
+ * and columns. */
+static void integer_products(ops *o, const cpu_kernels *kernels, uocr_dtype dtype) {
+    enum { IN = 3 * UOCR_GROUP, COLS = CPU_PANEL, ROWS = CPU_INT8_ROWS };
+    const double most = dtype == UOCR_Q8 ? 127 : 8;
+    const size_t kind = dtype == UOCR_Q4, stride = kind ? IN / 2 : IN;
+    double w[COLS * IN];
+    float x[ROWS * IN], y[ROWS * COLS], scales[IN / UOCR_GROUP * CPU_PANEL];
+    uint8_t *panel = zeroed(IN / UOCR_GROUP, CPU_INT8_GROUP_BYTES);
+    for (size_t i = 0; i < COLS * IN; i++) w[i] = i % UOCR_GROUP ? floor(uniform(o, 1 - most, most)) : -most;
+    for (size_t i = 0; i < ROWS * IN; i++)
+        x[i] = (float)(i % UOCR_GROUP ? floor(uniform(o, -127, 128)) : 127);
+    for (size_t i = 0; i < IN; i++) x[i] = 127; /* one row of the largest sums */
+    cpu_quantized q[ROWS];
+    for (size_t r = 0; r < ROWS; r++) {
+        q[r] = (cpu_quantized){zeroed(IN, 1), zeroed(IN / UOCR_GROUP, 4), zeroed(IN / UOCR_GROUP, 4)};
+        kernels->quantize(x + r * IN, IN, &q[r]);
+    }
+    for (size_t cols = 1; cols <= COLS; cols++) {
+        weight matrix = weight_of(dtype, cols, IN, w);
+        cpu_weight_rows rows = {matrix.payload, stride, matrix.scales, IN / UOCR_GROUP * 2};
+        bool same = true, one_row = true;
+        kernels->pack_int8[kind](&rows, cols, 0, IN / UOCR_GROUP, panel, scales);
+        for (size_t count = 1; count <= ROWS; count++) {
+            for (size_t i = 0; i < ROWS * COLS; i++) y[i] = 5;
+            kernels->micro_int8[kind](count, IN / UOCR_GROUP, q, panel, scales, y, COLS, cols % 2 == 0);
+            for (size_t i = 0; i < ROWS * COLS; i++) {
+                double sum = cols % 2 == 0 || i / COLS >= count ? 5 : 0;
+                for (size_t k = 0; k < IN && i % COLS < cols && i / COLS < count; k++)
+                    sum += w[i % COLS * IN + k] * (double)x[i / COLS * IN + k];
+                same &= y[i] == (float)sum;
+            }
+        }
+        for (size_t r = 0; r < ROWS; r++) {
+            kernels->gemv_int8[kind](&rows, cols, IN, &q[r], y);
+            for (size_t c = 0; c < cols; c++) {
+                double sum = 0;
+                for (size_t k = 0; k < IN; k++) sum += w[c * IN + k] * (double)x[r * IN + k];
+                one_row &= y[c] == (float)sum;
+            }
+        }
+        expect_true(o, "integer products of a panel are exact", same);
+        expect_true(o, "integer products of a row are exact", one_row);
+        weight_free(&matrix);
+    }
+    for (size_t r = 0; r < ROWS; r++) free(q[r].q), free(q[r].scale), free(q[r].sum);
+    free(panel);
+}
+
 void test_kernels(ops *o) {
     const cpu_kernels *kernels = cpu_kernels_select(o->portable ? UOCR_SIMD_PORTABLE : UOCR_SIMD_AUTO);
     expect_true(o, "the back end names the instruction set it uses",
@@ -126,4 +175,6 @@ void test_kernels(ops *o) {
     quantised_groups(o, kernels);
     half_floats(o, kernels);
     functions(o, kernels);
+    integer_products(o, kernels, UOCR_Q8);
+    integer_products(o, kernels, UOCR_Q4);
 }
