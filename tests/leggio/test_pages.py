@@ -7,7 +7,7 @@ import pytest
 from leggio.pages.items import DocumentItem, PageItem, PageState, state_of
 from leggio.pages.model import PageModel
 from leggio.pages.overlays import ViewsItem, box_rect
-from leggio.pages.wording import badge
+from leggio.pages.wording import badge, describe, explain
 from leggio.reading.merge import merge_region
 from PIL import Image, ImageDraw
 from PySide6.QtCore import QModelIndex, QPoint, QRectF, Qt
@@ -84,6 +84,15 @@ def test_a_page_being_read_says_how_far_it_is():
     assert badge(item) == "Looking 25%"
     item.phase = "decode"
     assert badge(item) == "Writing"
+
+
+def test_what_the_parser_could_not_use_is_told_and_a_text_layer_on_hover():
+    item = PageItem(DocumentItem("a", "a"), 0, state=PageState.DONE)
+    item.page = Page("a", 0, 10, 10, [Block("text", (), "a")], finish_reason=FinishReason.EOS, has_text_layer=True)
+    assert explain(item) == ""
+    assert "The PDF page already carries text" in describe(item)
+    item.page.problems = ["the box [5, 5, 5, 5] is empty", "a tag is not closed; kept as text", "third"]
+    assert explain(item) == "The box [5, 5, 5, 5] is empty. A tag is not closed; kept as text."
 
 
 def test_thumbnails_are_made_off_the_windows_thread_and_shown(qtbot, window, picture):

@@ -40,6 +40,8 @@ def explain(item: PageItem) -> str:
         return translate(
             "Pages", "The page did not fit: reading stopped after {0} tokens, the text below ends early."
         ).format(f"{count:,}")
+    if item.state is PageState.DONE:
+        return " ".join(_sentence(problem) for problem in item.page.problems[:2]) if item.page else ""
     return {
         PageState.LOOPED: translate(
             "Pages", "The model began to repeat itself and was stopped. The text below ends early."
@@ -54,5 +56,12 @@ def describe(item: PageItem) -> str:
     lines = [item.title, badge(item)]
     if item.page is not None and item.page.width:
         lines.append(translate("Pages", "{0} x {1} pixels").format(item.page.width, item.page.height))
+    if item.page is not None and item.page.has_text_layer:
+        lines.append(translate("Pages", "The PDF page already carries text"))
     sentence = explain(item)
     return "\n".join(lines + ([sentence] if sentence else []))
+
+
+def _sentence(text: str) -> str:
+    """`text` with a capital at its start and a full stop at its end."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

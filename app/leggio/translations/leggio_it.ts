@@ -1213,6 +1213,10 @@
         <source>{0} x {1} pixels</source>
         <translation>{0} x {1} pixel</translation>
     </message>
+    <message>
+        <source>The PDF page already carries text</source>
+        <translation>La pagina PDF ha già del testo</translation>
+    </message>
 </context>
 <context>
     <name>Presenter</name>
