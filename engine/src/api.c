@@ -41,10 +41,12 @@ static uocr_status check_options(const uocr_engine_options *options, uocr_error 
                          "Back end %" PRIu32 " is unknown; use auto (0), cpu (1) or metal (2).",
                          options->backend);
     }
+#ifndef UOCR_GPU
     if (options->backend == UOCR_BACKEND_METAL) {
         return uocr_fail(error, UOCR_BACKEND, UOCR_BACKEND_METAL, 0,
                          "The Metal back end is not in this build; use the cpu back end.");
     }
+#endif
     if (options->precision > UOCR_PRECISION_EXACT) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, options->precision, UOCR_PRECISION_EXACT,
                          "Precision %" PRIu32 " is unknown; use fast (0) or exact (1).", options->precision);
@@ -60,6 +62,17 @@ static uocr_status check_options(const uocr_engine_options *options, uocr_error 
                          options->threads, MOST_THREADS);
     }
     return UOCR_OK;
+}
+
+static uocr_status open_backend(uocr_engine *engine, const uocr_engine_options *options, uocr_error *error) {
+#ifdef UOCR_GPU
+    if (options->backend == UOCR_BACKEND_METAL) {
+        return uocr_backend_gpu_open(&engine->file, options->precision, &engine->memory, &engine->profile,
+                                     &engine->backend, error);
+    }
+#endif
+    return uocr_backend_cpu_create(&engine->file.config, engine->threads, options->precision, options->simd,
+                                   &engine->memory, &engine->profile, &engine->backend, error);
 }
 
 static uocr_status start(uocr_engine *engine, const uocr_engine_options *options, uocr_error *error) {
@@ -78,9 +91,7 @@ static uocr_status start(uocr_engine *engine, const uocr_engine_options *options
     uocr_memory_count(&engine->memory, UOCR_MEMORY_TRANSIENT, sizeof *engine);
     engine->profile.enabled = options->profile != 0;
     engine->threads = options->threads > 0 ? options->threads : uocr_pool_default_threads();
-    uocr_status status =
-        uocr_backend_cpu_create(&engine->file.config, engine->threads, options->precision, options->simd,
-                                &engine->memory, &engine->profile, &engine->backend, error);
+    uocr_status status = open_backend(engine, options, error);
     if (status == UOCR_OUT_OF_MEMORY) {
         return uocr_fail(
             error, UOCR_OVER_BUDGET, held, engine->memory.budget,

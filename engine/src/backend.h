@@ -139,7 +139,8 @@ struct uocr_backend {
 
     /* -- decoder ----------------------------------------------------------------------------------------------- */
     /* Rotates q and k [rows, heads * head_dim] (half-split pairs, angle = position * theta^(-2i/d), f32) for positions
-     * position0 + row; q in place; k and v are stored in slots slot0 + row of the cache (converted to its type). */
+     * position0 + row; q in place; k and v are stored in slots slot0 + row of the cache (converted to its type).
+     * Nobody reads q again but attention: where attention_decode follows at once, a back end may leave q as it was. */
     uocr_status (*rope_append)(uocr_backend *, uocr_tensor q, uocr_tensor k, uocr_tensor v, const uocr_kv *,
                                size_t position0, size_t slot0, float theta);
     /* Causal: query row r sees slots 0..first+r. y [rows, heads * head_dim]. */
@@ -165,6 +166,10 @@ struct uocr_backend {
 /* The CPU back end. `threads` as in uocr_engine_options after defaulting; heap goes through `memory`. */
 uocr_status uocr_backend_cpu_create(const uocr_config *, uint32_t threads, uint32_t precision, uint32_t simd,
                                     uocr_memory *, uocr_profile *, uocr_backend **, uocr_error *);
+
+/* The GPU back end over the device that is linked in, where there is one (UOCR_GPU is defined). */
+uocr_status uocr_backend_gpu_open(const uocr_model_file *, uint32_t precision, uocr_memory *, uocr_profile *,
+                                  uocr_backend **, uocr_error *);
 
 /* Whole rows [first, first + rows) of a tensor. */
 static inline uocr_tensor uocr_tensor_rows(uocr_tensor t, size_t first, size_t rows) {

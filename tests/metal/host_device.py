@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import os
 import platform
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "engine" / "src"
@@ -90,8 +92,39 @@ def program(name: str, sources: list[Path], flags: tuple[str, ...] = ("-O2",), s
     return target
 
 
+def engine() -> Path:
+    """libuocr with the GPU back end over the host device."""
+    sources = [*sorted(ENGINE.glob("*.c")), *sorted((ENGINE / "cpu").glob("*.c")), *GPU]
+    # Vector files need their instruction set; one for all is good enough for a library that only tests load.
+    flags = (
+        "-O2",
+        "-mavx2",
+        "-mfma",
+        "-mf16c",
+        "-fvisibility=hidden",
+        "-DUOCR_GPU",
+        '-DUOCR_VERSION_STRING="0.0.0"',
+    )
+    return program("libuocr-gpu", sources, flags, shared=True)
+
+
+def over_gpu(command: str, *arguments: str, timeout: float = 550) -> Any:
+    """What `over_gpu.py` answers, run in a process of its own."""
+    environment = {**os.environ, "UOCR_HOST_KERNELS": str(library())}
+    done = subprocess.run(
+        [sys.executable, HERE / "over_gpu.py", engine(), command, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 def run(executable: Path, *arguments: str, check: bool = False, timeout: float = 500) -> str:
-    """What the program printed over the fast kernels, or those with the checker; fails the test when it fails."""
+    """What the program printed over the fast kernels, or those with the checker. It must succeed."""
     environment = {**os.environ, "UOCR_HOST_KERNELS": str(library(check))}
     done = subprocess.run(
         [executable, *arguments],

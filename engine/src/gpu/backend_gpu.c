@@ -7,8 +7,7 @@ enum {
     SUBMIT_EVERY = 64
 }; /* dispatches of one command buffer at most: the first run while the rest is encoded */
 
-/* -- dispatches in the making
- * ------------------------------------------------------------------------------------- */
+/* ---- dispatches in the making ---- */
 
 gpu_dispatch gpu_kernel(const char *name, uint32_t groups, uint32_t threads) {
     return (gpu_dispatch){.kernel = name, .groups = {groups, 1, 1}, .threads = threads};
@@ -79,8 +78,7 @@ uocr_status gpu_wait(gpu_backend *b) {
     return status;
 }
 
-/* -- work put off
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- work put off ---- */
 
 uocr_status gpu_settle(gpu_backend *b) {
     gpu_put_off later = b->later;
@@ -127,9 +125,7 @@ uocr_status gpu_end(gpu_backend *b, const char *name, double begun, uint64_t byt
     return status;
 }
 
-/* -- memory
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 /* The back end's own count of device memory; the budget is kept here because the heap's allocator never sees
  * it. */
@@ -202,8 +198,7 @@ static uocr_dtype kv_dtype(const uocr_backend *backend, bool value) {
     return backend->precision == UOCR_PRECISION_EXACT || value ? UOCR_F32 : UOCR_F16;
 }
 
-/* -- creation
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- creation ---- */
 
 static void destroy(uocr_backend *backend) {
     gpu_backend *b = gpu_of(backend);
@@ -283,6 +278,15 @@ uocr_status uocr_backend_gpu_create(const uocr_config *config, gpu_device *devic
     }
     *out = base;
     return UOCR_OK;
+}
+
+uocr_status uocr_backend_gpu_open(const uocr_model_file *file, uint32_t precision, uocr_memory *memory,
+                                  uocr_profile *profile, uocr_backend **out, uocr_error *error) {
+    gpu_device *device;
+    *out = NULL;
+    uocr_status status = gpu_device_open(file->base, file->bytes, &device, error);
+    if (status != UOCR_OK) return status;
+    return uocr_backend_gpu_create(&file->config, device, precision, memory, profile, out, error);
 }
 
 gpu_counts uocr_backend_gpu_counts(const uocr_backend *backend) {

@@ -92,8 +92,7 @@ static inline size_t gpu_matrix_bytes(const uocr_weight *w) {
     return (gpu_payload_bytes(w) + gpu_scale_bytes(w)) / w->matrices;
 }
 
-/* -- dispatches in the making
- * ------------------------------------------------------------------------------------- */
+/* ---- dispatches in the making ---- */
 gpu_dispatch gpu_kernel(const char *name, uint32_t groups, uint32_t threads); /* groups along x */
 void gpu_constant(gpu_dispatch *, uint32_t index, uint32_t value);
 void gpu_bytes(gpu_dispatch *, uint32_t index, const void *data, size_t bytes); /* alive until encoded */
@@ -107,8 +106,7 @@ void gpu_same(gpu_dispatch *, uint32_t index, uint32_t as); /* an argument that 
 uocr_status gpu_encode(gpu_backend *, const gpu_dispatch *, uint64_t read, uint64_t written);
 uocr_status gpu_wait(gpu_backend *);
 
-/* -- work put off
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- work put off ---- */
 /* Does what is put off, unless it is `what` for row x: then true, and *taken is the caller's to do. */
 bool gpu_take(gpu_backend *, gpu_later what, uocr_tensor x, gpu_put_off *taken, uocr_status *);
 uocr_status gpu_settle(gpu_backend *);
@@ -116,9 +114,7 @@ static inline bool gpu_same_row(uocr_tensor a, uocr_tensor b) {
     return a.buffer == b.buffer && a.offset == b.offset && a.rows == 1 && b.rows == 1 && a.cols == b.cols;
 }
 
-/* -- operators
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- operators ---- */
 /* Every operator: settled, not cancelled; on leaving, timed when asked for. */
 uocr_status gpu_begin(gpu_backend *);
 double gpu_clock(const gpu_backend *);
@@ -168,8 +164,7 @@ void gpu_install_vision(uocr_backend *);
 void gpu_install_mlp(uocr_backend *);
 void gpu_install_decoder(uocr_backend *);
 
-/* -- for the floor above
- * ---------------------------------------------------------------------------------------------- */
+/* ---- for the floor above ---- */
 /* The back end over a device, which becomes its own: destroyed with it, also when this fails. A model whose
  * shapes the kernels do not take is refused. */
 uocr_status uocr_backend_gpu_create(const uocr_config *, gpu_device *, uint32_t precision, uocr_memory *,

@@ -5,8 +5,7 @@
 
 static float scale_of(size_t head_dim) { return (float)(1.0 / sqrt((double)head_dim)); }
 
-/* -- many queries
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- many queries ---- */
 
 /* The part that all kinds share. `window` 0: no relative position. */
 static gpu_dispatch attention_kernel(const gpu_backend *b, uint32_t keys, size_t queries, size_t heads,
@@ -132,8 +131,7 @@ static uocr_status attention_prefill(uocr_backend *backend, uocr_tensor q, const
                              : status;
 }
 
-/* -- rotary positions
- * ----------------------------------------------------------------------------------------------- */
+/* ---- rotary positions ---- */
 
 /* As the model was trained: frequencies are f32 numbers. */
 const float *gpu_frequencies(gpu_backend *b, size_t head_dim, float theta) {
@@ -193,9 +191,7 @@ static uocr_status rope_append(uocr_backend *backend, uocr_tensor q, uocr_tensor
     return status == UOCR_OK ? gpu_end(b, "rope_append", begun, 0, 6.0 * (double)(q.rows * q.cols)) : status;
 }
 
-/* -- one query
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- one query ---- */
 
 static size_t partial_bytes(size_t keys, size_t heads, size_t head_dim) {
     size_t blocks = (keys + GPU_DECODE_KEYS - 1) / GPU_DECODE_KEYS;

@@ -1,9 +1,7 @@
 /* Gated feed-forward layers, for every row or for each row's experts; routing. */
 #include "gpu.h"
 
-/* -- one row
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- one row ---- */
 
 /* Gate and up in one dispatch, down in another: the row's experts, the layer that all rows share, or both. */
 typedef struct row_mlp {
@@ -88,9 +86,7 @@ static uocr_status run_row(gpu_backend *b, const row_mlp *m) {
     return gpu_encode(b, &e, second + m->y.cols * sizeof(float), m->y.cols * sizeof(float));
 }
 
-/* -- many rows
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- many rows ---- */
 
 static gpu_gemm_args product_args(size_t rows, const uocr_weight *w, size_t x_stride, size_t y_stride,
                                   bool accumulate) {
@@ -203,9 +199,7 @@ uocr_status gpu_do_experts(gpu_backend *b, const gpu_put_off *e) {
     return run_row(b, &one);
 }
 
-/* -- operators
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- operators ---- */
 
 static double mlp_flops(size_t rows, const uocr_weight *gate) {
     return 6.0 * (double)(rows * gate->rows * gate->cols);

@@ -1,8 +1,8 @@
-"""Compiles metal/*.metal into a shared library for the host device. Needs clang 16 or newer (clang-19 is tested).
+"""Compiles metal/*.metal into a shared library for the host device. Needs clang 16 or newer.
 
     python3 kernel_library.py OUTPUT.so [--check] [--source FOLDER] [--extra OTHER.metal]
 
-Local includes are read by the compiler itself from the source's folder; they hold no attributes and no locals.
+Local includes are read by the compiler itself; they hold no attributes and no threadgroup locals.
 """
 
 from __future__ import annotations
