@@ -113,7 +113,7 @@ def arm_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("cortex-a53", "neon", ["--fast"]),    # it is not: only the integer products differ
 ])
 def test_neon_equals_the_reference(arm_program: Path, processor: str, name: str, options: list[str]) -> None:
-    command = ["qemu-aarch64", "-cpu", processor, arm_program, "--few", "--quick", "--vector", *options]
+    command = ["qemu-aarch64", "-cpu", processor, str(arm_program), "--few", "--quick", "--vector", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
     assert done.returncode == 0 and held(done.stdout), done.stdout + done.stderr
     assert f"{name} fast" in done.stdout, done.stdout
