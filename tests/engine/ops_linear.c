@@ -141,9 +141,9 @@ static void gated(const ops *o, const double *x, const weight *gate, const weigh
     double *g = zeroed(n, 8), *g_bound = zeroed(n, 8), *u = zeroed(n, 8), *u_bound = zeroed(n, 8);
     double *h = zeroed(n, 8), *h_bound = zeroed(n, 8), *out = zeroed(hidden, 8),
            *out_bound = zeroed(hidden, 8);
-    bool int8 = uses_int8(o, gate, 1), int8_down = uses_int8(o, down, 1); /* whatever the number of rows */
-    product_bound(x, gate, m, 1, int8, g, g_bound);
-    product_bound(x, up, m, 1, int8, u, u_bound);
+    bool int8_down = uses_int8(o, down, 1); /* whatever the number of rows */
+    product_bound(x, gate, m, 1, uses_int8(o, gate, 1), g, g_bound);
+    product_bound(x, up, m, 1, uses_int8(o, up, 1), u, u_bound);
     for (size_t i = 0; i < n; i++) {
         double s = g[i] / (1 + exp(-g[i]));
         h[i] = s * u[i];
@@ -169,12 +169,14 @@ static void gated(const ops *o, const double *x, const weight *gate, const weigh
     free(g), free(g_bound), free(u), free(u_bound), free(h), free(h_bound), free(out), free(out_bound);
 }
 
-static void one_swiglu(ops *o, size_t rows, size_t hidden, size_t intermediate, uocr_dtype dtype) {
+/* gate and down of one type, up of another: the file may mix them. */
+static void one_swiglu(ops *o, size_t rows, size_t hidden, size_t intermediate, uocr_dtype dtype,
+                       uocr_dtype up_type) {
     char name[96];
     rows = fewer(rows);
     snprintf(name, sizeof name, "swiglu %zux%zux%zu %s", rows, hidden, intermediate, dtype_name(dtype));
     weight gate = weight_random(o, dtype, 1, intermediate, hidden, 0.2),
-           up = weight_random(o, dtype, 1, intermediate, hidden, 0.2);
+           up = weight_random(o, up_type, 1, intermediate, hidden, 0.2);
     weight down =
         weight_random(o, fits_type(dtype, intermediate) ? dtype : UOCR_F16, 1, hidden, intermediate, 0.2);
     uocr_tensor x = tensor_random(o, rows, hidden, 2, 1), y = tensor_random(o, rows, hidden, 5, 1);
@@ -225,10 +227,12 @@ static void one_experts(ops *o, size_t rows, size_t hidden, size_t intermediate,
 
 void test_experts(ops *o) {
     for (int t = 0; t < 4; t++) {
-        one_swiglu(o, 1, 1280, o->few ? 64 : 192, TYPES[t]);
-        if (!o->few) one_swiglu(o, 2, 1280, 64, TYPES[t]);
-        one_swiglu(o, 1, 128, 384, TYPES[t]);
-        one_swiglu(o, 23, 128, 100, TYPES[t]); /* down has no whole groups: f16 */
+        one_swiglu(o, 1, 1280, o->few ? 64 : 192, TYPES[t], TYPES[t]);
+        if (!o->few) one_swiglu(o, 2, 1280, 64, TYPES[t], TYPES[t]);
+        one_swiglu(o, 1, 128, 384, TYPES[t], TYPES[t]);
+        one_swiglu(o, 23, 128, 100, TYPES[t], TYPES[t]); /* down has no whole groups: f16 */
+        one_swiglu(o, 1, 64, 128, TYPES[t], TYPES[3 - t]);
+        one_swiglu(o, 6, 64, 128, TYPES[t], TYPES[3 - t]);
         one_experts(o, 1, 128, 64, 8, 3, TYPES[t], false);
         if (!o->few) one_experts(o, 1, 1280, 128, 7, 6, TYPES[t], false);
         one_experts(o, 40, 128, 64, 8, 3, TYPES[t], false);

@@ -94,7 +94,7 @@ size_t cpu_attention_scratch(const uocr_config *config) {
     enum { LARGEST_GRID = 80 }; /* views of 1280 pixels, patches of 16 */
     size_t sam = config->sam_heads ? config->sam_width / config->sam_heads : 0;
     size_t clip = config->clip_heads ? config->clip_width / config->clip_heads : 0;
-    size_t side = config->sam_grid > LARGEST_GRID ? config->sam_grid : LARGEST_GRID;
+    size_t side = config->sam_window > LARGEST_GRID ? config->sam_window : LARGEST_GRID;
     size_t vision = cpu_attend_scratch_bytes(sam, side), plain = cpu_attend_scratch_bytes(clip, 0);
     size_t decoder = cpu_attend_scratch_bytes(config->head_dim, 0);
     vision = vision > plain ? vision : plain;

@@ -41,8 +41,7 @@ typedef struct cpu_quantized {
 
 typedef struct cpu_kernels {
     const char *name;
-    size_t
-        tile_work; /* multiply-adds of about 10 ms on a slow processor: a tile of work is never much larger */
+    size_t tile_work; /* multiply-adds of about 10 ms on a slow processor: tiles are not much larger */
 
     /* y[r * ldy + c] = (add ? y : 0) + sum over i < k of x[r * ldx + i] * panel[i * ldp + c], r < rows <= 6,
      * c < 16. One chain per element in the order of i, whatever `rows` is; y is added to its end, not its

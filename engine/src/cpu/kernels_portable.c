@@ -45,20 +45,19 @@ static void micro_rows2(size_t rows, size_t k, const float *x, size_t ldx, const
                         float *y, size_t ldy, bool add) {
     const float *x1 = rows > 1 ? x + ldx : x;
     float4 a0 = {0}, a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
-    if (add) a0 = load4(y), a1 = load4(y + 4), a2 = load4(y + 8), a3 = load4(y + 12);
-    if (add && rows > 1) {
-        b0 = load4(y + ldy), b1 = load4(y + ldy + 4);
-        b2 = load4(y + ldy + 8), b3 = load4(y + ldy + 12);
-    }
     for (size_t i = 0; i < k; i++, panel += ldp) {
         const float4 p0 = load4(panel), p1 = load4(panel + 4), p2 = load4(panel + 8), p3 = load4(panel + 12);
         const float v = x[i], w = x1[i];
         a0 += v * p0, a1 += v * p1, a2 += v * p2, a3 += v * p3;
         b0 += w * p0, b1 += w * p1, b2 += w * p2, b3 += w * p3;
     }
+    /* y joins at the end: see micro in kernels.h */
+    if (add) a0 += load4(y), a1 += load4(y + 4), a2 += load4(y + 8), a3 += load4(y + 12);
     store4(y, a0), store4(y + 4, a1), store4(y + 8, a2), store4(y + 12, a3);
     if (rows < 2) return;
-    store4(y + ldy, b0), store4(y + ldy + 4, b1), store4(y + ldy + 8, b2), store4(y + ldy + 12, b3);
+    y += ldy;
+    if (add) b0 += load4(y), b1 += load4(y + 4), b2 += load4(y + 8), b3 += load4(y + 12);
+    store4(y, b0), store4(y + 4, b1), store4(y + 8, b2), store4(y + 12, b3);
 }
 
 static void micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y,

@@ -22,7 +22,7 @@ typedef struct mlp_job {
     uint32_t *entry; /* [rows * top_k]: entry of (row, place) */
     size_t experts, col_tiles;
     cpu_quantized xq, hq; /* of x and of h, where products use them */
-    bool int8_gate, int8_down;
+    bool int8_gate, int8_up, int8_down;
     size_t tile_rows;
 } mlp_job;
 
@@ -36,10 +36,10 @@ static void row_gate_tile(void *argument, size_t tile, uint32_t worker) {
     size_t place = tile / job->col_tiles, row0 = tile % job->col_tiles * job->tile_rows;
     size_t rows = cpu_min(job->tile_rows, job->intermediate - row0), expert = expert_of(job, place);
     float *gate = job->h + place * job->intermediate + row0, up[CPU_GEMV_ROWS];
-    const cpu_quantized *xq = job->int8_gate ? &job->xq : NULL;
+    const float *x = cpu_f32(job->x);
     (void)worker;
-    cpu_gemv_block(kernels, job->gate, expert, row0, rows, cpu_f32(job->x), xq, gate);
-    cpu_gemv_block(kernels, job->up, expert, row0, rows, cpu_f32(job->x), xq, up);
+    cpu_gemv_block(kernels, job->gate, expert, row0, rows, x, job->int8_gate ? &job->xq : NULL, gate);
+    cpu_gemv_block(kernels, job->up, expert, row0, rows, x, job->int8_up ? &job->xq : NULL, up);
     kernels->silu_mul(gate, up, rows);
 }
 
@@ -61,7 +61,7 @@ static void row_down_tile(void *argument, size_t tile, uint32_t worker) {
 
 static uocr_status run_row(cpu_backend *b, mlp_job *job, cpu_arena *arena) {
     job->h = cpu_take(arena, job->top_k * job->intermediate * sizeof(float));
-    if (job->int8_gate) {
+    if (job->int8_gate || job->int8_up) {
         job->xq = cpu_take_quantized(arena, 1, job->hidden);
         b->kernels->quantize(cpu_f32(job->x), job->hidden, &job->xq);
     }
@@ -143,9 +143,11 @@ static void gate_tile(void *argument, size_t tile, uint32_t worker) {
                      .y = job->h,
                      .ldy = job->intermediate};
     if (!job->ids) gemm.x = cpu_f32(job->x), gemm.ldx = job->x.stride;
-    if (job->int8_gate) gemm.xq = job->xq, gemm.xq_rows = job->ids ? job->row : NULL;
+    gemm.xq_rows = job->ids ? job->row : NULL;
+    if (job->int8_gate) gemm.xq = job->xq;
     cpu_gemm_block(kernels, &gemm, t.first, t.rows, col0, cols, scratch);
     gemm.weight = job->up;
+    gemm.xq = job->int8_up ? job->xq : (cpu_quantized){0};
     gemm.y = up;
     gemm.ldy = CPU_GEMM_COLS;
     gemm.y_row0 = t.first;
@@ -196,7 +198,7 @@ static uocr_status run_rows(cpu_backend *b, mlp_job *job, cpu_arena *arena) {
         sort_rows(job, rows);
     } else job->start = everything;
     uocr_status status = UOCR_OK;
-    if (job->int8_gate) {
+    if (job->int8_gate || job->int8_up) {
         job->xq = cpu_take_quantized(arena, rows, job->hidden);
         status = cpu_quantize_rows(b, cpu_f32(job->x), job->x.stride, rows, job->hidden, job->xq);
         if (status != UOCR_OK) return status;
@@ -234,8 +236,8 @@ static uocr_status run(cpu_backend *b, const char *name, mlp_job *job) {
     assert(job->down->cols == job->intermediate && job->down->rows == job->hidden &&
            job->y.cols == job->hidden);
     assert(job->hidden * sizeof(float) <= b->scratch_stride);
-    assert(job->gate->dtype == job->up->dtype);
     job->int8_gate = cpu_uses_int8(b, job->gate->dtype);
+    job->int8_up = cpu_uses_int8(b, job->up->dtype);
     job->int8_down = cpu_uses_int8(b, job->down->dtype);
     uocr_status status = rows == 1 ? run_row(b, job, &arena) : run_rows(b, job, &arena);
     uint64_t one =
