@@ -54,7 +54,7 @@ typedef struct uocr_linear_part {
     const uocr_weight *bias;   /* [out] f32 or f16 as a 1 x out matrix, NULL for none */
     uocr_tensor y;             /* [rows, out] f32 */
     uocr_activation activation;
-    bool accumulate; /* y += result: residual connections */
+    bool accumulate; /* y += result: residual connections; with UOCR_IDENTITY only */
     /* Optional low-rank pair: y += scale * (x A^T) B^T before the activation. A [rank, in], B [out, rank]; NULL for none. */
     const uocr_weight *adapter_a, *adapter_b;
     float adapter_scale;
