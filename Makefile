@@ -4,13 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard packaging/*.py) $(shell find engine/src engine/include -name '*.[ch]' 2>/dev/null) $(wildcard resources/models/*.uocr)
 
-.PHONY: demo test check app bench screenshots lint clean help
+.PHONY: demo test check app bench screenshots train-smoke lint clean help
 help:
 	@echo "make demo    read the sample pages with the built-in model"
 	@echo "make test    run every test (long suites: make check)"
 	@echo "make app     open the window"
-	@echo "make bench   measure this machine: speed, quality"
+	@echo "make check   every test, the long ones too"
+	@echo "make bench   measure this machine: engine and window"
+	@echo "make screenshots   draw the window's main states into docs/images"
 	@echo "make lint    ruff and mypy"
+
+# Without the system libraries that Qt needs, pytest-qt could not even start: the window's tests are left out, and say so.
+QT_MISSING = $(shell $(BIN)/python -c 'import PySide6.QtWidgets' 2>/dev/null || echo "-p no:pytest-qt --ignore tests/leggio")
 
 # $(VENV)/.base: engine and command line;  $(VENV)/.dev: tests and the window as well.
 $(VENV)/bin/python:
@@ -27,13 +32,24 @@ demo: $(VENV)/.base
 	$(BIN)/python -m uocr.demo
 
 test: $(VENV)/.dev
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest $(TESTS)
+	@$(if $(QT_MISSING),echo "Qt cannot be loaded here (on Debian: libegl1 libgl1 libxkbcommon0 libdbus-1-3): the window is not tested.")
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest $(QT_MISSING) $(TESTS)
 
 check: $(VENV)/.dev
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m "slow or not slow" $(TESTS)
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m "slow or not slow" $(QT_MISSING) $(TESTS)
 
 app: $(VENV)/.dev
 	$(BIN)/leggio
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m bench.speed
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m bench.window
+
+screenshots: $(VENV)/.dev
+	$(BIN)/python packaging/screenshots.py
+
+train-smoke: $(VENV)/.dev # needs the extra "parity" (torch)
+	$(BIN)/python -m training.train --smoke
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check engine app packaging tests training bench

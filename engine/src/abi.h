@@ -12,9 +12,13 @@ static inline uint32_t uocr_abi_size(const void *theirs) {
     return size;
 }
 
-/* Reads a caller's struct into one of ours; fields the caller does not know are 0. */
+/* Reads a caller's struct into one of ours; fields the caller does not know are 0. Structs grow by 8 bytes at a time, so
+ * that no version ends inside a field: a size that does is cut to the field before it, never half a pointer. */
 static inline void uocr_abi_read(void *ours, uint32_t our_size, const void *theirs) {
     uint32_t size = uocr_abi_size(theirs);
+    if (size < our_size) {
+        size -= size % 8;
+    }
     memset(ours, 0, our_size);
     memcpy(ours, theirs, size < our_size ? size : our_size);
 }

@@ -32,14 +32,16 @@ _SIZE_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**1
 
 def parse_bytes(text: str | int) -> int:
     """Bytes from an int or from text such as "4 GB" or "512MiB". InvalidRequest says what was wrong."""
-    if isinstance(text, int):
+    if isinstance(text, int) and 0 <= text < 2**63:
         return text
+    if not isinstance(text, str):
+        raise errors.InvalidRequest(f'The size {text!r} is not a number of bytes such as "4 GB" or "512 MiB".')
     number, unit = text.strip(), ""
     while number and not (number[-1].isdigit() or number[-1] == "."):
         number, unit = number[:-1], number[-1] + unit
     try:
-        return int(float(number) * _SIZE_UNITS[unit.strip().upper()])
-    except (ValueError, KeyError):
+        return parse_bytes(int(float(number) * _SIZE_UNITS[unit.strip().upper()]))
+    except (ValueError, KeyError, OverflowError):
         raise errors.InvalidRequest(
             f'The size {text!r} is not a number of bytes such as "4 GB" or "512 MiB".'
         ) from None
@@ -68,6 +70,11 @@ class UnlimitedOCR:
         settings: ReadSettings | None = None,
         limits: Limits | None = None,
     ) -> None:
+        for name, value, kind in (("settings", settings, ReadSettings), ("limits", limits, Limits)):
+            if value is not None and not isinstance(value, kind):
+                raise errors.InvalidRequest(f"{name} is {value!r}; give a {kind.__name__} or leave it out.")
+        if model is not None and not isinstance(model, str | Path):
+            raise errors.InvalidRequest(f"model is {model!r}; give a name or the path of a .uocr file.")
         path = models.obtain(model, quant)
         with ModelFile.open(path) as file:
             self.front_end: dict[str, Any] = file.front_end
@@ -141,6 +148,8 @@ class UnlimitedOCR:
         Raises the errors of `open_source` before the first event.
         """
         chosen = self.settings.with_changes(settings)
+        if control is not None and not isinstance(control, Control):
+            raise errors.InvalidRequest(f"control is {control!r}; give a uocr.Control or leave it out.")
         control = control or Control()
         opened = (
             source

@@ -68,7 +68,7 @@ def measure(
         info = engine.info()
         return Figures(
             open_s,
-            decode_tokens / last.decode_s if last.decode_s else 0.0,
+            last.done / last.decode_s if last.decode_s else 0.0,
             prompt / last.prefill_s if last.prefill_s else 0.0,
             last.vision_s if views else None,
             view_640,

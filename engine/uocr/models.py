@@ -32,6 +32,7 @@ from uocr.errors import Cancelled, DownloadError, ModelNotFound
 from uocr.modelfile import PROFILES, ModelFile, Progress
 
 BUILT_IN = "built-in"
+PUBLISHED = "baidu/Unlimited-OCR"
 PullProgress = Callable[[str, int, int], None]  # "download" or "convert", bytes done, bytes in total
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _PREFERRED = ("q8", "q4", "f16", "f32")  # of several installed profiles, when none is asked for
@@ -89,12 +90,14 @@ def resolve(model: str | Path | None = None, quant: str | None = None) -> Path:
 
 def obtain(model: str | Path | None, quant: str | None = None, *, progress: PullProgress | None = None,
            endpoint: str | None = None, keep_going: hub.KeepGoing | None = None) -> Path:
-    """As ``resolve``, but a name that is not installed is pulled first, as q4 if ``quant`` is None."""
+    """As ``resolve``, but the published model is pulled first if it is not installed, as q4 if ``quant`` is None.
+
+    Any other name must have been pulled before: a slip of the pen must not start a download of gigabytes.
+    """
     try:
         return resolve(model, quant)
     except ModelNotFound:
-        if (not isinstance(model, str) or not _NAME.fullmatch(model) or Path(model).exists()
-                or model.endswith(".uocr")):  # meant as a file
+        if not isinstance(model, str) or model.lower() != PUBLISHED.lower():
             raise
         return pull(model, quant or "q4", progress=progress, endpoint=endpoint, keep_going=keep_going)
 

@@ -97,8 +97,19 @@ def _new(kind: str, **fields: Any) -> Any:
     struct = ffi.new(f"{kind} *")
     struct.size = ffi.sizeof(kind)
     for name, value in fields.items():
-        setattr(struct, name, value)
+        try:
+            setattr(struct, name, value)
+        except (OverflowError, TypeError):
+            raise errors.InvalidRequest(f"{name} is {value!r}; give a whole number that is not negative.") from None
     return struct
+
+
+def _ids(name: str, ids: Sequence[int]) -> Any:
+    """An int32 array; InvalidRequest for what is no token id."""
+    try:
+        return ffi.new("int32_t[]", list(ids))
+    except (OverflowError, TypeError):
+        raise errors.InvalidRequest(f"{name} must be a list of token ids, whole numbers below 2,147,483,648.") from None
 
 
 def _check(status: int, error: Any, estimate: dict[str, int] | None = None) -> None:
@@ -473,8 +484,8 @@ def _categories(values: Any) -> dict[str, int]:
 
 
 def _plan(plan: Plan) -> _PlanStruct:
-    ids = ffi.new("int32_t[]", list(plan.prompt_ids))
-    allow = ffi.new("int32_t[]", list(plan.guard_allow)) if plan.guard_allow else ffi.NULL
+    ids = _ids("prompt_ids", plan.prompt_ids)
+    allow = _ids("guard_allow", plan.guard_allow) if plan.guard_allow else ffi.NULL
     struct = _new(
         "uocr_plan",
         prompt_ids=ids,

@@ -6,15 +6,16 @@ A field left at None takes its value from the model file, so the same settings f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import Field, asdict, dataclass, field, fields, replace
 from typing import Any
 
 from .errors import InvalidRequest
 from .views import get_preset
 
 
-def _option(default: Any, help_text: str) -> Any:
-    return field(default=default, metadata={"help": help_text})
+def _option(default: Any, help_text: str, low: int = 0, high: int = 2**31 - 1) -> Any:
+    """A field with its help; `low` and `high` bound a whole number."""
+    return field(default=default, metadata={"help": help_text, "low": low, "high": high})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class ReadSettings:
     preset: str | None = _option(None, "tiny, small, base, large, gundam or multi-page; default: the model's")
     prompt: str | None = _option(None, "text with <image> in it; default: the model's")
     pages: str | None = _option(None, 'page range of a document, e.g. "1-3,7,-1"')
-    dpi: int = _option(300, "dots an inch at which PDF pages are drawn")
+    dpi: int = _option(300, "dots an inch at which PDF pages are drawn", 36, 1200)
     max_new_tokens: int = _option(0, "most tokens a page may take; 0: up to the model's last position")
     one_pass: bool = _option(False, "read all pages in one pass, if the model can")
     ngram_size: int | None = _option(None, "repeat guard: no sequence this long twice; 0: off; default: the model's")
@@ -38,14 +39,12 @@ class ReadSettings:
     region: tuple[int, int, int, int] | None = _option(None, "left, top, right, bottom in page pixels: read only that")
 
     def __post_init__(self) -> None:
+        for f in fields(self):
+            _check(f, getattr(self, f.name))
         if self.preset is not None:
             get_preset(self.preset)
-        if self.rotate % 90 or not 0 <= self.rotate < 360:
+        if self.rotate not in (0, 90, 180, 270):
             raise InvalidRequest(f"rotate is {self.rotate}; choose 0, 90, 180 or 270.")
-        if not 36 <= self.dpi <= 1200:
-            raise InvalidRequest(f"dpi is {self.dpi}; choose 36 to 1200.")
-        if self.max_new_tokens < 0:
-            raise InvalidRequest(f"max_new_tokens is {self.max_new_tokens}; choose 0 (no limit of its own) or more.")
         if self.compat not in (None, "upstream"):
             raise InvalidRequest(f'compat is {self.compat!r}; the only policy beside the default is "upstream".')
 
@@ -62,3 +61,23 @@ class ReadSettings:
         values = asdict(self)
         del values["password"]
         return values
+
+
+_WORDS = {"str": "text", "int": "a whole number", "bool": "True or False"}
+
+
+def _check(f: Field[Any], value: Any) -> None:
+    """InvalidRequest unless `value` has the declared type and lies within the field's bounds."""
+    kind, _, optional = str(f.type).partition(" | ")
+    if value is None and optional:
+        return
+    low, high = f.metadata["low"], f.metadata["high"]
+    if kind.startswith("tuple"):
+        count = None if "..." in kind else 4
+        good = isinstance(value, tuple | list) and all(type(v) is int and abs(v) <= high for v in value)
+        if not good or (count is not None and len(value) != count):
+            raise InvalidRequest(f"{f.name} is {value!r}; give {count or 'a list of'} whole numbers.")
+    elif type(value).__name__ != kind:
+        raise InvalidRequest(f"{f.name} is {value!r}; give {_WORDS[kind]}.")
+    elif kind == "int" and not low <= value <= high:
+        raise InvalidRequest(f"{f.name} is {value}; choose {low} to {high}.")

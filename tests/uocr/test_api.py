@@ -193,3 +193,55 @@ def test_contradicting_settings_are_refused(ocr: UnlimitedOCR) -> None:
     ):
         with pytest.raises(errors.InvalidRequest):
             ocr.read(SAMPLES / "screenshot.png", **wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_new_tokens": "5"},
+        {"max_new_tokens": 2.5},
+        {"max_new_tokens": -1},
+        {"max_new_tokens": 10**11},
+        {"dpi": None},
+        {"rotate": "90"},
+        {"pages": 1},
+        {"prompt": 5},
+        {"password": 5},
+        {"region": (1, 2)},
+        {"guard_allow": 5},
+        {"guard_allow": (10**11,)},
+        {"ngram_size": "x"},
+        {"ngram_window": -1},
+        {"loop_history": -1},
+        {"control": 5},
+    ],
+)
+def test_settings_of_the_wrong_kind_are_told_at_once(ocr: UnlimitedOCR, wrong: dict[str, object]) -> None:
+    with pytest.raises(errors.InvalidRequest, match=next(iter(wrong))):
+        ocr.read(SAMPLES / "screenshot.png", **wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"threads": -1},
+        {"threads": 10**12},
+        {"threads": "2"},
+        {"memory_budget": -5},
+        {"memory_budget": 2.5},
+        {"memory_budget": 2**70},
+        {"memory_budget": "1e400 GB"},
+        {"model": 5},
+        {"settings": {}},
+        {"limits": 5},
+        {"precision": "high"},
+    ],
+)
+def test_engine_options_of_the_wrong_kind_are_told_at_once(wrong: dict[str, object]) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        UnlimitedOCR(**wrong)
+
+
+def test_a_misspelt_name_starts_no_download() -> None:
+    with pytest.raises(errors.ModelNotFound, match="uocr pull"):
+        UnlimitedOCR("models/typo")

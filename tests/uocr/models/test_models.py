@@ -51,9 +51,16 @@ class TestResolve:
         with pytest.raises(ModelNotFound, match=r"is not installed as q8 \(installed: f16, q4\)"):
             models.resolve(NAME, "q8")
 
-    def test_obtain_pulls_a_name_at_its_first_use(self, server: Hub) -> None:
+    def test_obtain_pulls_the_published_model_at_its_first_use(self, server: Hub,
+                                                               monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(models, "PUBLISHED", NAME)
         path = models.obtain(NAME, endpoint=server.url)
         assert models.resolve(NAME, "q4") == path == models.obtain(NAME)
+
+    def test_obtain_pulls_nothing_else(self, server: Hub) -> None:
+        with pytest.raises(ModelNotFound, match="uocr pull"):
+            models.obtain(NAME, endpoint=server.url)
+        assert server.requests == []
         with pytest.raises(ModelNotFound):
             models.obtain("no-such-file.uocr")
 
