@@ -10,13 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { QUEUE = 4096, FAILURE = 4096 };
+enum { QUEUE = 4096, FAILURE = 4096, PAGE = 4096, GUARD = 1 << 16, ALIGNMENT = 128, PADDING = 256 };
 
 struct gpu_memory {
     uint8_t *data;
     size_t bytes;
+    uint8_t *base; /* of the mapping, guards included */
+    size_t mapped;
 };
 
 typedef struct queued {
@@ -44,21 +47,26 @@ static uocr_status failed(host_device *h, const char *why) {
     return UOCR_BACKEND;
 }
 
+/* Between pages that nobody may touch, its end against the second: a kernel that leaves a buffer faults, and
+ * never lands in another one. */
 static gpu_memory *create(gpu_device *device, uint32_t category, size_t bytes) {
     (void)device, (void)category;
     gpu_memory *memory = calloc(1, sizeof *memory);
-    if (!memory || posix_memalign((void **)&memory->data, 128, bytes ? bytes : 1) != 0) {
+    size_t inside = (bytes + PAGE - 1) / PAGE * PAGE + (bytes == 0) * PAGE, all = inside + 2 * GUARD;
+    if (!memory) return NULL;
+    uint8_t *base = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED || mprotect(base + GUARD, inside, PROT_READ | PROT_WRITE) != 0) {
+        if (base != MAP_FAILED) munmap(base, all);
         free(memory);
         return NULL;
     }
-    memset(memory->data, 0, bytes);
-    memory->bytes = bytes;
+    *memory = (gpu_memory){base + GUARD + (inside - bytes) / ALIGNMENT * ALIGNMENT, bytes, base, all};
     return memory;
 }
 
 static void release(gpu_device *device, gpu_memory *memory) {
     (void)device;
-    free(memory->data);
+    munmap(memory->base, memory->mapped);
     free(memory);
 }
 
@@ -124,7 +132,7 @@ static uocr_status encode(gpu_device *device, const gpu_dispatch *dispatch) {
     for (size_t i = 0; i < GPU_MOST_ARGUMENTS; i++) {
         const gpu_argument *a = &dispatch->argument[i];
         if (a->kind != GPU_INLINE) continue;
-        if (a->bytes > GPU_MOST_INLINE || posix_memalign(&q->copies[i], 128, a->bytes) != 0)
+        if (a->bytes > GPU_MOST_INLINE || posix_memalign(&q->copies[i], ALIGNMENT, a->bytes + PADDING) != 0)
             return failed(h, "an inline argument is too long");
         memcpy(q->copies[i], a->data, a->bytes);
     }

@@ -49,35 +49,42 @@ def compiler() -> str | None:
 
 
 def compile_one(command: list[str], source: Path, target: Path) -> None:
+    if target.exists():
+        return
+    partial = target.with_suffix(f".{os.getpid()}.partial")
     done = subprocess.run(
-        [*command, "-c", str(source), "-o", str(target)], capture_output=True, text=True, check=False
+        [*command, "-c", str(source), "-o", str(partial)], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         raise SystemExit(f"{source.name} does not compile:\n{done.stderr}")
+    partial.replace(target)
 
 
-def build(
-    output: Path, check: bool = False, sources: list[Path] | None = None, optimise: str | None = None
-) -> Path:
-    """Writes the library; `sources` are the kernels, all of metal/ by default."""
+def build(output: Path, check: bool = False, sources: list[Path] | None = None) -> Path:
+    """Writes the library; `sources` are the kernels, all of metal/ by default.
+
+    Objects stay beside it in `objects`, by the hash of what they are made of.
+    """
     clang = compiler()
     if not clang:
         raise SystemExit(HOW_TO_GET_IT)
     sources = sources or sorted(KERNELS.glob("*.metal"))
-    work = output.with_suffix(".build")
-    work.mkdir(parents=True, exist_ok=True)
+    kept = output.parent / "objects"
+    kept.mkdir(parents=True, exist_ok=True)
     base = [clang, *COMMON, f"-I{HERE}"]
     jobs = []
     for source in sources:
-        text = work / f"{source.stem}.cpp"
+        flags = [*(CHECK if check else FAST), f"-I{source.parent}", f"-I{KERNELS}"]
+        stem = kept / f"{source.stem}-{digest(check, [source])}"
+        text = stem.with_suffix(".cpp")
         text.write_text(program(source, source.stem))
-        flags = (CHECK if check else FAST) + ([optimise] if optimise else [])
-        jobs.append(([*base, *flags, f"-I{source.parent}", f"-I{KERNELS}"], text, work / f"{source.stem}.o"))
+        jobs.append(([*base, *flags], text, stem.with_suffix(".o")))
     for name in ["machine", "launch", "checker" if check else "no_checker"]:
-        jobs.append(([*base, "-O2", "-march=native"], HERE / f"{name}.cpp", work / f"{name}.run.o"))
+        target = kept / f"{name}-{digest(False, [])}.o"
+        jobs.append(([*base, "-O2", "-march=native"], HERE / f"{name}.cpp", target))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda job: compile_one(*job), jobs))
-    partial = output.with_suffix(".partial")
+    partial = output.with_suffix(f".{os.getpid()}.partial")
     objects = [str(job[2]) for job in jobs]
     linked = subprocess.run(
         [clang, "-shared", *objects, "-o", str(partial), "-lm", "-ldl", "-pthread"],
@@ -88,7 +95,6 @@ def build(
     if linked.returncode != 0:
         raise SystemExit(f"{output.name} does not link:\n{linked.stderr}")
     partial.replace(output)
-    shutil.rmtree(work)
     return output
 
 
