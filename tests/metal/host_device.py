@@ -26,6 +26,8 @@ sys.path.insert(0, str(HOST))
 sys.path.insert(0, str(ROOT / "tests" / "engine"))
 
 import kernel_library as kernels  # noqa: E402
+import strict  # noqa: E402, F401
+import translate  # noqa: E402, F401
 from c_programs import FLAGS, compiler  # noqa: E402
 
 OPERATOR_TESTS = [

@@ -1,7 +1,7 @@
-"""Faults put into real kernels on purpose: the checker must name each, and leave the kernels as they are alone.
+"""Faults put into real kernels on purpose: the checker must name each, and accept the kernels as they are.
 
-One row a fault: the file it is put into, what is replaced by what (the `place`-th time it occurs), the case that
-runs, and a part of what the checker must say.
+One row a fault: the file it is put into, what is replaced by what (the `place`-th time it occurs), the case
+that runs, and a part of what the checker must say.
 """
 
 from __future__ import annotations

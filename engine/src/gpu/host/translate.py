@@ -117,8 +117,8 @@ def local_includes(path: Path) -> list[Path]:
     return found
 
 
-def program(path: Path, identity: str) -> str:
-    """One source file as C++ with the registration of its kernels."""
+def program(path: Path, identity: str, register: bool = True) -> str:
+    """One source file as C++, with the registration of its kernels unless it is only to be looked at."""
     translation = translate(path.read_text())
     lines = [
         f'#define MSL_FILE "{identity}"',
@@ -126,7 +126,7 @@ def program(path: Path, identity: str) -> str:
         f'#line 1 "{path}"',
         translation.text,
     ]
-    for kernel, codes in translation.codes.items():
+    for kernel, codes in translation.codes.items() if register else ():
         numbers = ", ".join(map(str, codes))
         lines.append(
             f'static msl::registered<&{kernel}, {numbers}> {kernel}_registered("{kernel}", MSL_FILE);'
