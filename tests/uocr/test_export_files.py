@@ -6,6 +6,8 @@ import contextlib
 import gc
 import os
 import resource
+import socket
+import stat
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -233,14 +235,137 @@ def test_a_failure_while_reading_leaves_nothing_behind(format, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_killed_export_left_is_cleared(tmp_path):
-    left = tmp_path / "a-pictures.partial"
-    left.mkdir()
-    (left / "0009.jpg").write_text("old")
-    (tmp_path / "a.md.partial").write_text("old")
+def test_partial_files_of_others_are_never_touched(tmp_path):
+    """A user's own file may be called X.partial, and another process may be writing the same target."""
+    (tmp_path / "a-pictures.partial").mkdir()
+    (tmp_path / "a-pictures.partial" / "0009.jpg").write_text("mine")
+    (tmp_path / "a.md.partial").write_text("mine")
     export(document(rich_page()), tmp_path / "a.md", page_images=page_picture)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a-pictures", "a.md"]
-    assert len(list((tmp_path / "a-pictures").iterdir())) == 2
+    assert (tmp_path / "a.md.partial").read_text() == "mine"
+    assert (tmp_path / "a-pictures.partial" / "0009.jpg").read_text() == "mine"
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "a-pictures",
+        "a-pictures.partial",
+        "a.md",
+        "a.md.partial",
+    ]
+
+
+def test_two_writers_of_one_target_do_not_meet(format, tmp_path):
+    """The second finishes while the first is in the middle: without `overwrite` the first is refused."""
+    target = tmp_path / f"a.{format}"
+
+    def pages(overwrite: bool) -> Iterator[object]:
+        yield page(("text", "first"))
+        export(THREE, target, overwrite=overwrite)
+
+    export(THREE, tmp_path / f"alone.{format}")
+    with pytest.raises(OutputExists):
+        export(pages(False), target)
+    assert target.stat().st_size > 0
+    if format in ("txt", "md", "json", "html"):
+        assert target.read_bytes() == (tmp_path / f"alone.{format}").read_bytes()
+    export(pages(True), target, overwrite=True)
+    assert "three" not in target.read_text(errors="replace") or format in ("docx", "pdf")
+    assert sorted(p.name for p in tmp_path.iterdir()) == [target.name, f"alone.{format}"]
+
+
+def test_a_symbolic_link_is_written_through_and_stays(format, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / f"a.{format}").symlink_to(f"real/b.{format}")
+    with pytest.raises(OutputExists):
+        export(THREE, tmp_path / f"a.{format}")
+    for _ in range(2):  # a link to nothing, then one to a file
+        export(THREE, tmp_path / f"a.{format}", overwrite=True)
+        assert (tmp_path / f"a.{format}").is_symlink()
+        assert [p.name for p in (tmp_path / "real").iterdir()] == [f"b.{format}"]
+
+
+def test_a_replaced_file_keeps_its_permissions(tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+    (tmp_path / "a.txt").chmod(0o640)
+    export(THREE, tmp_path / "a.txt", overwrite=True)
+    assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_pipe_gets_the_whole_file_and_stays_a_pipe(format, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)  # holds 64 KiB without anybody reading
+    try:
+        export(document(page(("text", "short"))), pipe, format, overwrite=True)
+        found = os.read(reader, 1 << 20)
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert found[:1] in (b"s", b"{", b"<", b"P", b"%") and found
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_device_is_written_into_and_never_replaced(format):
+    before = os.stat("/dev/null")
+    export(THREE, "/dev/null", format, overwrite=True)
+    after = os.stat("/dev/null")
+    assert stat.S_ISCHR(after.st_mode) and (after.st_ino, after.st_rdev) == (before.st_ino, before.st_rdev)
+
+
+def make_device(path: Path, minor: int) -> None:
+    try:
+        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, minor))
+        with open(path, "rb"):
+            pass
+    except OSError as error:
+        pytest.skip(f"no device can be made here: {error}")
+
+
+def test_a_full_device_is_told_and_the_text_kept(format, tmp_path):
+    make_device(tmp_path / "full", 7)
+    with pytest.raises(OutputFailed, match="the disk is full") as caught:
+        export(THREE, tmp_path / "full", format, overwrite=True)
+    assert caught.value.text == THREE.text
+    assert stat.S_ISCHR((tmp_path / "full").stat().st_mode)
+
+
+def test_a_socket_is_refused(format, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # names of sockets may have 107 bytes
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("s")
+        with pytest.raises(OutputFailed, match="s is a socket and is not written to; choose a file"):
+            export(THREE, "s", format, overwrite=True)
+    assert stat.S_ISSOCK(os.stat("s").st_mode)
+
+
+def test_a_descriptor_that_leads_to_a_file_is_appended_to(tmp_path):
+    kept = tmp_path / "kept.txt"
+    kept.write_text("before\n")
+    descriptor = os.open(kept, os.O_RDWR | os.O_APPEND)
+    try:
+        export(document(page(("text", "after"))), f"/dev/fd/{descriptor}", "txt", overwrite=True)
+    finally:
+        os.close(descriptor)
+    assert kept.read_text() == "before\nafter\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("n" * 300 + ".txt", "the name is too long"),
+        ("file/a.txt", "the folder does not exist"),
+        ("circle", "in a circle"),
+        ("circle/a.txt", "in a circle"),
+    ],
+)
+def test_names_that_the_system_refuses_are_told_in_a_sentence(name, words, tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "circle").symlink_to("circle")
+    with pytest.raises(OutputFailed, match=words):
+        export(THREE, tmp_path / name, "txt", overwrite=True)
+
+
+def test_the_longest_name_has_room_for_its_partial_file(format, tmp_path):
+    target = tmp_path / ("n" * (254 - len(format)) + f".{format}")
+    export(THREE, target)
+    assert target.exists()
 
 
 def odd_characters() -> Document:

@@ -11,7 +11,8 @@ from pathlib import Path
 from PIL import Image
 
 from uocr.document import Box, Page
-from uocr.export.target import failed, refuse_existing
+from uocr.errors import OutputExists
+from uocr.export.target import failed, partial_name, refuse_existing
 
 PageImages = Callable[[Page], Image.Image | None]
 """Gives the oriented picture of a page, at any size; None when it is not to be had."""
@@ -81,8 +82,8 @@ class PictureFolder:
     def __init__(self, document: Path, *, overwrite: bool) -> None:
         self.path = document.with_name(f"{document.stem}-pictures")
         self._overwrite = overwrite
-        self._partial = self.path.with_name(self.path.name + ".partial")
-        self._made = False
+        self._partial = partial_name(self.path)
+        self._made = self._committed = False
         self._waiting: list[str] = []
         self.count = 0
         """Pictures saved so far."""
@@ -93,10 +94,8 @@ class PictureFolder:
             if not self.count:
                 if not self._overwrite:
                     refuse_existing(self.path)
-                self._partial.mkdir(exist_ok=True)
+                self._partial.mkdir()
                 self._made = True
-                for left_over in self._partial.glob("[0-9]*.jpg"):  # of an export that was killed
-                    left_over.unlink()
             name = f"{self.count + 1:04d}.jpg"
             (self._partial / name).write_bytes(data)
         except OSError as error:
@@ -109,9 +108,12 @@ class PictureFolder:
         """Give the pictures saved so far their final place."""
         try:
             if self._waiting:
-                self.path.mkdir(exist_ok=True)
+                self.path.mkdir(exist_ok=self._overwrite or self._committed)
+                self._committed = True
             for name in self._waiting:
                 os.replace(self._partial / name, self.path / name)
+        except FileExistsError:
+            raise OutputExists(f"{self.path} exists already; allow overwriting or choose another name.") from None
         except OSError as error:
             raise failed(self.path, error) from error
         self._waiting.clear()

@@ -40,8 +40,7 @@ class Job:
 
 
 class Writer(ABC):
-    """Writes pages to `partial`, one after another, keeping as little of them in memory as the format allows.
-    Writes pages to `partial`, one after another, keeping as little of them in memory as the format allows."""
+    """Writes pages to `partial`, one after another, keeping as little of them in memory as the format allows."""
 
     def __init__(self, partial: Path, job: Job) -> None:
         self.partial = partial
@@ -62,8 +61,7 @@ class Writer(ABC):
         """Close the file without completing it; never raises."""
 
     def parts(self, page: Page) -> Iterator[Part]:
-        """The parts of all blocks of `page`; characters that had to be replaced are told in the job's notes.
-        The parts of all blocks of `page`; characters that had to be replaced are told in the job's notes."""
+        """The parts of all blocks of `page`; characters that had to be replaced are told in the job's notes."""
         replaced = 0
         for block in page.blocks:
             parts, count = parts_of(block)
