@@ -1,9 +1,10 @@
 """Pages that are done, written down one by one, so that a killed job goes on where it stopped.
 
 A journal is a text file: a header line that binds it to the hashes of the file, the settings, the model and
-the engine version, then one line a page, each with a checksum and on the disk (fsync) before `append`
-returns. What a kill leaves half written at the end is cut off at the next opening. A journal that fits
-gives back its pages exactly as they were; one that does not is refused, saying what changed.
+the engine version (and may name the settings, to say later which one changed), then one line a page, each
+with a checksum and on the disk (fsync) before `append` returns. What a kill leaves half written at the end
+is cut off at the next opening. A journal that fits gives back its pages exactly as they were; one that does
+not is refused, saying what changed.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from typing import IO, Any
 import platformdirs
 
 from uocr.document import Page
-from uocr.errors import JournalMismatch
+from uocr.errors import JournalMismatch, OutputFailed
 from uocr.export.json_file import dump_json, page_from_record, page_record
-from uocr.export.target import failed
+from uocr.export.target import reason
 
 _FORMAT = "leggio-journal 1"
 _NAMES = {
@@ -43,8 +44,7 @@ def default_path(name: str, key: Mapping[str, str]) -> Path:
 
 
 class Journal:
-    """An open journal. `pages` are those done before it was opened and since, in the order they were written.
-    An open journal. `pages` are those done before it was opened and since, in the order they were written."""
+    """An open journal. `pages` are those done before it was opened and since, in the order they were written."""
 
     def __init__(self, path: Path, file: IO[bytes], pages: list[Page]) -> None:
         self.path = path
@@ -52,10 +52,13 @@ class Journal:
         self._file = file
 
     @classmethod
-    def open(cls, path: Path | str, key: Mapping[str, str]) -> Journal:
+    def open(
+        cls, path: Path | str, key: Mapping[str, str], details: Mapping[str, object] | None = None
+    ) -> Journal:
         """Open the journal at `path` for the job that `key` stands for, or begin one.
 
-        `key`: hashes of what the pages depend on, by name: file, settings, model, engine. Raises
+        `key`: hashes of what the pages depend on, by name: file, settings, model, engine. `details`: the
+        settings themselves, by name; they only make a refusal say which of them changed. Raises
         JournalMismatch when the journal there belongs to another job (`changed` names the differing keys),
         is in use by another process or is no journal; OutputFailed when it cannot be written.
         """
@@ -64,12 +67,12 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             file = open(path, "a+b")
         except OSError as error:
-            raise failed(path, error) from error
+            raise _failed(path, error) from error
         try:
-            return cls(path, file, _resume(path, file, key))
+            return cls(path, file, _resume(path, file, key, details or {}))
         except OSError as error:
             file.close()
-            raise failed(path, error) from error
+            raise _failed(path, error) from error
         except BaseException:
             file.close()
             raise
@@ -82,7 +85,7 @@ class Journal:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file.fileno(), end)  # a half line would spoil the one after it
-            raise failed(self.path, error) from error
+            raise _failed(self.path, error) from error
         self.pages.append(page)
 
     def close(self, *, finished: bool = False) -> None:
@@ -100,33 +103,48 @@ class Journal:
 
 
 def discard(path: Path | str) -> None:
-    """Remove a journal, so that its job starts anew; nothing happens when there is none. Raises OutputFailed.
-    Remove a journal, so that its job starts anew; nothing happens when there is none. Raises OutputFailed."""
+    """Remove a journal, so that its job starts anew; nothing happens when there is none.
+
+    Raises JournalMismatch when another process is at work on it, OutputFailed when it cannot be removed.
+    """
+    path = Path(path)
     try:
-        Path(path).unlink(missing_ok=True)
+        with open(path, "rb") as file:
+            _lock(path, file)
+            path.unlink()
+    except FileNotFoundError:
+        return
     except OSError as error:
-        raise failed(Path(path), error) from error
+        raise _failed(path, error) from error
 
 
-def _resume(path: Path, file: IO[bytes], key: Mapping[str, str]) -> list[Page]:
-    """The pages in `file`, whose torn end is cut off; an empty or new file gets its header."""
+def _failed(path: Path, error: OSError) -> OutputFailed:
+    return OutputFailed(f"The journal {path} cannot be written: {reason(error)}.")
+
+
+def _lock(path: Path, file: IO[bytes]) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise JournalMismatch(
             f"{path}: another process is at work on this job; let it finish or stop it.") from None
+
+
+def _resume(path: Path, file: IO[bytes], key: Mapping[str, str], details: Mapping[str, object]) -> list[Page]:
+    """The pages in `file`, whose torn end is cut off; an empty or new file gets its header."""
+    _lock(path, file)
     file.seek(0)
     header = _read_line(first := file.readline())
     if header is None:
         if first.endswith(b"\n") or not _is_torn_header(first):
             raise JournalMismatch(f"{path} is no journal of Leggio; move it away or choose another place.")
         file.truncate(0)
-        _write_line(file, dump_json({"format": _FORMAT, "key": dict(key)}))
+        _write_line(file, dump_json({"format": _FORMAT, "key": dict(key), "details": dict(details)}))
         _sync_folder(path.parent)
         return []
     if header.get("format") != _FORMAT:
         raise JournalMismatch(f"{path} was written by another version of Leggio; remove it to start anew.")
-    _compare(path, header["key"], key)
+    _compare(path, header["key"], key, header.get("details", {}), json.loads(dump_json(dict(details))))
 
     pages = []
     while True:
@@ -143,16 +161,29 @@ def _resume(path: Path, file: IO[bytes], key: Mapping[str, str]) -> list[Page]:
     return pages
 
 
-def _compare(path: Path, then: Mapping[str, str], now: Mapping[str, str]) -> None:
+def _compare(path: Path, then: Mapping[str, str], now: Mapping[str, str], details_then: Mapping[str, object],
+             details_now: Mapping[str, object]) -> None:
+    """Raise JournalMismatch, with old and new values, when the keys differ. Details are as JSON gives them."""
     changed = tuple(name for name in {**then, **now} if then.get(name) != now.get(name))
     if not changed:
         return
+    settings = [
+        f"{name}: {_value(details_then, name)} then, {_value(details_now, name)} now"
+        for name in {**details_then, **details_now}
+        if _value(details_then, name) != _value(details_now, name)
+    ]
 
     def told(name: str) -> str:
+        if name == "settings" and settings:
+            return f"{_NAMES[name]} ({'; '.join(settings)})"
         return f"{_NAMES.get(name, name)} ({_short(then.get(name))} then, {_short(now.get(name))} now)"
 
     raise JournalMismatch(f"{path}: since its pages were read, {' and '.join(map(told, changed))} changed; "
                           "put that back as it was, or remove the journal to start anew.", changed)
+
+
+def _value(details: Mapping[str, object], name: str) -> str:
+    return dump_json(details[name]) if name in details else "unknown"
 
 
 def _short(value: str | None) -> str:

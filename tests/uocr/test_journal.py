@@ -75,6 +75,24 @@ def test_what_changed_is_told_and_the_journal_stays(changes, told, tmp_path):
         assert log.pages == PAGES
 
 
+def test_the_setting_that_changed_is_told_with_both_values(tmp_path):
+    then = {"preset": "base", "region": (1, 2, 3, 4), "dpi": 300, "rotate": 0}
+    Journal.open(tmp_path / "j", KEY, then).close()
+    now = {"preset": None, "region": (1, 2, 3, 4), "dpi": 200, "shear": 1}
+    with pytest.raises(JournalMismatch) as caught:
+        Journal.open(tmp_path / "j", KEY | {"settings": "6" * 64}, now)
+    assert (
+        'the settings (preset: "base" then, null now; dpi: 300 then, 200 now; rotate: 0 then, unknown now; '
+        "shear: unknown then, 1 now) changed" in str(caught.value)
+    )
+    assert caught.value.changed == ("settings",)
+
+
+def test_details_alone_never_refuse_a_journal(tmp_path):
+    Journal.open(tmp_path / "j", KEY).close()
+    Journal.open(tmp_path / "j", KEY, {"dpi": 200}).close()
+
+
 def test_a_key_without_a_part_does_not_fit(tmp_path):
     path = written(tmp_path / "j")
     with pytest.raises(JournalMismatch, match=r"the engine version \(0.1.0 then, none now\)"):
@@ -188,6 +206,14 @@ def test_a_journal_can_be_discarded(tmp_path):
         assert log.pages == []
 
 
+def test_a_journal_in_use_is_not_discarded(tmp_path):
+    with Journal.open(tmp_path / "j", KEY) as log:
+        with pytest.raises(JournalMismatch, match="another process"):
+            discard(tmp_path / "j")
+        log.append(PAGES[0])
+    assert (tmp_path / "j").exists()
+
+
 @contextlib.contextmanager
 def largest_file(size: int) -> Iterator[None]:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -213,7 +239,7 @@ def test_a_full_disk_is_told_and_what_was_written_stays(tmp_path):
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputFailed, match="cannot be written"):
+    with pytest.raises(OutputFailed, match=r"The journal .*/file/j cannot be written: "):
         Journal.open(tmp_path / "file" / "j", KEY)
 
 
