@@ -31,5 +31,3 @@ def test_a_plan_cut_inside_a_pointer_is_refused_or_read_without_it(pointer: str)
         for size in range(place + 1, place + 8):
             built.struct.size = size
             assert native.lib.uocr_estimate(engine.handle, built.struct, out, error) != 0
-
-
