@@ -81,6 +81,10 @@ def doubtful(found: dict[str, Any]) -> str:
             for name, f in (("calibration", chosen), ("held out", checked))]
     text += "\n" + table(["pages", "words", "wrong", "wrong words marked", "all words marked (flag rate)",
                           "wrong among marked"], rows)
+    rows = [[point["threshold"], f"{point['held_out'][0]:.1%}", f"{point['held_out'][1]:.1%}"]
+            for point in found["curve"]]
+    text += "\n\nOther thresholds, on the held-out pages:\n\n" + table(
+        ["threshold", "wrong words marked", "all words marked"], rows)
     rows = [[f"{r['from']} to {r['to']}", r["words"], r["confidence"], r["right"]] for r in found["reliability"]]
     text += ("\n\nReliability on the held-out pages (mean distance between the last two columns, weighted by words: "
              f"{found['calibration_error']}); plotted in [quality.png](figures/quality.png):\n\n"

@@ -19,6 +19,10 @@ BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0)
 """Edges of the reliability plot; finer where most words are."""
 
 
+CURVE = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
+"""Thresholds that a report lists beside the chosen one."""
+
+
 @dataclass(frozen=True)
 class Judged:
     """Words of readings: confidence and whether each is right, arrays of equal length."""
@@ -95,8 +99,12 @@ def calibration_error(judged: Judged) -> float:
 
 
 def report(calibration: Judged, held_out: Judged, aim: float) -> dict[str, Any]:
-    """Threshold chosen on `calibration` for a share `aim` of wrong words, its figures on both, reliability."""
+    """Threshold chosen on `calibration` for a share `aim` of wrong words, its figures on both, reliability.
+
+    `curve` lists [wrong words marked, all words marked] on both for other thresholds."""
     threshold = choose_threshold(calibration, aim)
     return {"aim": aim, "threshold": threshold,
             "calibration": vars(marking(calibration, threshold)), "held_out": vars(marking(held_out, threshold)),
+            "curve": [{"threshold": t, **{name: [round(m.caught, 4), round(m.marked, 4)] for name, m in
+                       (("calibration", marking(calibration, t)), ("held_out", marking(held_out, t)))}} for t in CURVE],
             "reliability": reliability(held_out), "calibration_error": round(calibration_error(held_out), 4)}

@@ -1,0 +1,60 @@
+"""A whole run of the gate over one page and a tiny untrained network."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="making a checkpoint needs: pip install leggio[parity]")
+
+from bench.gate import __main__ as command  # noqa: E402
+from bench.gate import scoring  # noqa: E402
+from bench.gate.choices import MODULES  # noqa: E402
+from bench.gate.pick import BOUNDS  # noqa: E402
+from training import export  # noqa: E402
+from training.config import tiny_config  # noqa: E402
+from training.model import Reader  # noqa: E402
+from training.smoke import smoke_pack  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(3)
+    folder = tmp_path_factory.mktemp("tiny") / "checkpoint"
+    export.save(Reader(tiny_config()), tiny_config(), folder)
+    shutil.copy(Path(export.__file__).with_name("tokenizer.json"), folder)
+    return folder
+
+
+@pytest.mark.parametrize("more", [
+    pytest.param([], id="together"),
+    pytest.param(["--one-at-a-time", "--along", "reading"], id="one at a time", marks=pytest.mark.slow)])
+def test_every_choice_is_scored_and_a_policy_written(checkpoint: Path, tmp_path: Path, more: list[str],
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "_MOST", 24)
+    pack, out = smoke_pack(tmp_path / "pack"), tmp_path / "out"
+    monkeypatch.setattr(sys, "argv", ["gate", str(checkpoint), "--pages", "1", "--pack", str(pack), "--cache",
+                                      str(tmp_path / "cache"), "--out", str(out), *more])
+    command.main()
+    report = json.loads((out / "gate.json").read_text("utf-8"))
+    found = {choice["choice"]: choice for choice in report["choices"]}
+    assert {"f32", "f16", "q8", "q4", "q8 (FAST)", "q4 (FAST)"} <= set(found)
+    assert {f"{module} {dtype}" for module in MODULES for dtype in ("q8", "q4")} <= set(found)
+    assert found["f32"]["kl"] == 0 and found["f32"]["agreement"] == 100.0
+    assert 0 < found["q8"]["kl"] < found["q4"]["kl"]
+    assert found["q4"]["bytes"] < found["q8"]["bytes"] < found["f16"]["bytes"] < found["f32"]["bytes"]
+    for profile in BOUNDS:
+        picked = report["picks"][profile]
+        assert set(picked["types"]) == set(MODULES)
+        assert picked["exact"] in found and picked["fast"] in found
+    rules = tomllib.loads((out / "policy.toml").read_text("utf-8"))["rule"]
+    assert [rule["q4"] for rule in rules] == list(report["picks"]["q4"]["types"].values())
+    # A second run measures nothing anew.
+    before = (out / "gate-results.jsonl").read_bytes()
+    command.main()
+    assert (out / "gate-results.jsonl").read_bytes() == before
