@@ -1,11 +1,13 @@
-/* Speed of the CPU operators in the full model's shapes, on random weights.
+/* Speed of the CPU operators in the full model's shapes, on random weights. Compiled together with every
+ * source of engine/src and engine/src/cpu, with the flags of CMakeLists.txt.
  *
- *   cc -O3 ... bench/ops.c engine/src/.c engine/src/cpu/.c      (the whole engine, see CMakeLists.txt for the
- * flags) bench_ops [threads] [--exact] [--portable] [--cpu]
+ *   bench_ops [threads] [--exact] [--portable] [--cpu] [--products | --decoder | --vision]
  *
  * --cpu reads processor time instead of the clock: with one thread that is nearly independent of what else
- * runs. Every figure is the smallest of several repetitions. Weights of different layers are different
- * memory, so that they come from memory and not from a cache. Nothing here passes or fails. */
+ * runs.
+ *
+ * Every figure is the smallest of several repetitions. Weights of different layers are different memory, so
+ * that they come from memory and not from a cache. Nothing here passes or fails. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
