@@ -168,8 +168,8 @@ Modules: {', '.join(MODULES)}. Bounds: {bounds}.
 `gate-results.jsonl` holds the sums by page and lets a run go on; `policy.toml` holds the picks as rules for
 `engine/uocr/convert/policy.toml`. How a type is picked: a module's loss is its change of NLL or its KL (in percent of
 f32's NLL), whichever is larger, and losses are taken to add up; from every module in the smallest type, bits are given
-back one module at a time where a byte buys most, and the first rung that keeps the bounds when measured as a whole is
-taken. On the full checkpoint: `--along reading --one-at-a-time`.
+back one module at a time where a byte buys most, and the cheapest rung that keeps the bounds when measured as a whole
+is taken. On the full checkpoint: `--along reading --one-at-a-time`.
 """
 
 

@@ -1,8 +1,8 @@
 """Chooses a type for every module under a bound of loss, cheapest first.
 
 Losses of single modules are taken to add up. The ladder starts with every module in the smallest type and gives bits
-back one module at a time, where a byte buys most; the gate climbs it from the first rung that the sum allows until a
-rung, measured as a whole, keeps the bounds.
+back one module at a time, where a byte buys most; the gate starts at the first rung that the sum allows and goes to the
+cheapest that keeps the bounds when measured as a whole.
 """
 
 from __future__ import annotations
@@ -64,10 +64,18 @@ def keeps(found: Figures, bounds: Bounds) -> bool:
 
 
 def climb(rungs: Sequence[Rung], bounds: Bounds, measure: Callable[[Rung], Figures]) -> tuple[Rung, Figures, bool]:
-    """The first rung that keeps the bounds when measured; the last one and False when none does."""
-    first = next((n for n, rung in enumerate(rungs) if rung.expected <= bounds.nll), len(rungs) - 1)
-    for rung in rungs[first:]:
-        found = measure(rung)
-        if keeps(found, bounds):
-            return rung, found, True
-    return rung, found, False
+    """The cheapest rung that keeps the bounds when measured, found from where the sum of losses says: down while the
+    bounds are kept, or up until they are. The last rung and False when none keeps them."""
+    n = next((n for n, rung in enumerate(rungs) if rung.expected <= bounds.nll), len(rungs) - 1)
+    found = measure(rungs[n])
+    if not keeps(found, bounds):
+        while not keeps(found, bounds) and n + 1 < len(rungs):
+            n += 1
+            found = measure(rungs[n])
+        return rungs[n], found, keeps(found, bounds)
+    while n > 0:
+        cheaper = measure(rungs[n - 1])
+        if not keeps(cheaper, bounds):
+            break
+        n, found = n - 1, cheaper
+    return rungs[n], found, True

@@ -78,6 +78,13 @@ def test_the_climb_starts_where_the_sum_allows_and_stops_where_the_whole_does() 
     assert climb(rungs, Bounds(0.5, 0.5), measure)[2] is False
 
 
+def test_the_climb_goes_down_when_the_sum_was_too_careful() -> None:
+    rungs = [Rung({"a": str(n)}, expected) for n, expected in enumerate((5.0, 4.0, 2.0))]
+    real = {"0": 3.5, "1": 2.5, "2": 1.5}
+    rung, found, kept = climb(rungs, Bounds(3.0, 0.5), lambda r: replace(BLANK, nll_change=(real[r.types["a"]], 0, 0)))
+    assert (rung.types["a"], found.nll_change[0], kept) == ("1", 2.5, True)
+
+
 def result(page: int, **values: float) -> PageResult:
     return replace(PageResult(page, places=10, free_length=100), **values)  # type: ignore[arg-type]
 
