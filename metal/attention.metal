@@ -160,7 +160,8 @@ static inline void attend(thread const attention_input &in, constant gpu_attend_
 
         stage<T>(in, args, 2, k0, keys, TILE, index, threads, tile);
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        // A tile's sum is made by itself and added once: 4096 keys added one by one would lose the last digits.
+        // A tile's sum is made by itself and added once: 4096 keys added one by one would lose the last
+        // digits.
         simdgroup_float8x8 shrink;
         simdgroup_matrix<T, 8, 8> p[TILE / 8];
         simdgroup_load(shrink, my_diagonal, 8);

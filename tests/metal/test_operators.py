@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from host_device import GPU, GROUND, HERE, OPERATOR_TESTS, missing, program, run
+from host_device import ENGINE, GPU, GROUND, HERE, OPERATOR_TESTS, missing, program, run
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "all is there")
 FAMILIES = ["rows", "decoder", "rope", "linear", "experts", "vision", "attention"]
@@ -42,3 +42,12 @@ def test_operators_that_were_put_off_give_the_same_numbers_in_fewer_dispatches(c
     assert (
         re.findall(r"(\d+) dispatches one by one, (\d+) together", output) == [("30", "17"), ("33", "20")] * 2
     )
+
+
+@pytest.mark.parametrize("check", [False, True], ids=["fast", "checker"])
+def test_the_device_chooses_tokens_by_itself_as_the_engine_does(check: bool) -> None:
+    ground = [*GROUND, ENGINE / "ngram.c", ENGINE / "repeats.c"]
+    output = run(
+        program("test_ahead", [HERE / "test_ahead.c", OPERATOR_TESTS[3], *GPU, *ground]), check=check
+    )
+    assert int(re.findall(r"the guard acted (\d+) times", output)[0]) > 50

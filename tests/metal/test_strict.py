@@ -1,4 +1,4 @@
-"""The strict check of kernel sources: nothing in ours, every planted fault; what holds of the files as a set."""
+"""The strict check of kernel sources: nothing in ours, every planted fault; the files as a set."""
 
 from __future__ import annotations
 

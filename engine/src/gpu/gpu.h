@@ -151,6 +151,19 @@ static inline uint32_t gpu_bias_type(const uocr_weight *bias) {
     return bias ? (uint32_t)bias->dtype : GPU_NO_BIAS;
 }
 
+/* The choice of a token: places in `buffer`, bytes, for its parts, its result, and bans that are already
+ * there. */
+typedef struct gpu_choosing {
+    uocr_tensor logits;
+    size_t usable;
+    const int32_t *banned; /* by the host, an inline argument */
+    size_t banned_count;
+    int32_t forced; /* -1: none */
+    uocr_buffer *buffer;
+    size_t parts, choice, ban_count, bans, most_bans;
+} gpu_choosing;
+uocr_status gpu_choose(gpu_backend *, const gpu_choosing *);
+
 uocr_status gpu_do_norm(gpu_backend *, const gpu_put_off *);
 uocr_status gpu_do_rotation(gpu_backend *, const gpu_put_off *);
 uocr_status gpu_do_experts(gpu_backend *, const gpu_put_off *);

@@ -1,0 +1,22 @@
+"""What one token of the full model costs, counted by a device that runs nothing; every error path of its encoding."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+from host_device import ENGINE, GPU, GROUND, HERE, compiler, program
+
+pytestmark = pytest.mark.skipif(not compiler(), reason="no C compiler: install one, or ziglang from PyPI")
+
+
+def test_a_token_takes_at_most_90_dispatches_and_reads_each_active_weight_once() -> None:
+    device = [path for path in GPU if path.name != "device_host.c"]
+    sources = [HERE / "test_full_model.c", *device, *GROUND, ENGINE / "decoder.c"]
+    done = subprocess.run(
+        [program("test_full_model", sources)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    token = re.search(r"a token: (\d+) dispatches, (\d+) command buffers", done.stdout)
+    assert token and int(token[1]) <= 90 and int(token[2]) <= 2

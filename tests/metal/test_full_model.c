@@ -1,0 +1,207 @@
+/* One generated token of the full model's shapes, encoded and not run: a device that only counts.
+ *
+ * Weights have no payload, so nothing but counts can be asked of this device: dispatches, command buffers,
+ * and the bytes that the back end says it reads. The floor of the bytes is each active weight once, computed
+ * here from the shapes. */
+#include "check.h"
+
+#include <stdlib.h>
+
+#include "decoder.h"
+#include "gpu/gpu.h"
+
+enum { PROMPT = 1113, STEP = 40, RING = 128 };
+
+struct gpu_memory {
+    int nothing;
+};
+
+typedef struct counting_device {
+    gpu_device base;
+    size_t encoded, submitted, waited, alive;
+    size_t fails_at; /* this dispatch is refused, 0: none is */
+    uint32_t most_threadgroup, most_threads;
+} counting_device;
+
+static gpu_memory *create(gpu_device *d, uint32_t category, size_t bytes) {
+    (void)category, (void)bytes;
+    ((counting_device *)(void *)d)->alive++;
+    return calloc(1, sizeof(gpu_memory));
+}
+static void release(gpu_device *d, gpu_memory *memory) {
+    ((counting_device *)(void *)d)->alive--;
+    free(memory);
+}
+static uocr_status move(gpu_device *d, gpu_memory *m, size_t offset, const void *source, size_t bytes) {
+    (void)d, (void)m, (void)offset, (void)source, (void)bytes;
+    return UOCR_OK;
+}
+static uocr_status fetch(gpu_device *d, gpu_memory *m, size_t offset, void *target, size_t bytes) {
+    (void)d, (void)m, (void)offset;
+    memset(target, 0, bytes);
+    return UOCR_OK;
+}
+static uocr_status encode(gpu_device *d, const gpu_dispatch *dispatch) {
+    counting_device *c = (counting_device *)(void *)d;
+    uint32_t threadgroup = 0;
+    for (size_t i = 0; i < GPU_MOST_THREADGROUP; i++) threadgroup += dispatch->threadgroup[i];
+    if (++c->encoded == c->fails_at) return UOCR_BACKEND;
+    if (threadgroup > c->most_threadgroup) c->most_threadgroup = threadgroup;
+    if (dispatch->threads > c->most_threads) c->most_threads = dispatch->threads;
+    return UOCR_OK;
+}
+static uocr_status submit(gpu_device *d) { return ((counting_device *)(void *)d)->submitted++, UOCR_OK; }
+static uocr_status wait_all(gpu_device *d) { return ((counting_device *)(void *)d)->waited++, UOCR_OK; }
+static const char *failure(gpu_device *d) { return (void)d, ""; }
+static void destroy(gpu_device *d) { (void)d; }
+
+/* What the engine would link against; nothing here opens a device or looks at values. */
+uocr_status gpu_device_open(const void *base, size_t bytes, gpu_device **out, uocr_error *error) {
+    (void)base, (void)bytes, (void)out;
+    return uocr_fail(error, UOCR_BACKEND, 0, 0, "no device");
+}
+uocr_status uocr_tap_store(uocr_tap *tap, uocr_backend *backend, const uocr_tap_value *value) {
+    (void)tap, (void)backend, (void)value;
+    return UOCR_BACKEND;
+}
+
+static uint64_t floor_bytes; /* of what one token must read */
+
+static uocr_weight matrix(uocr_dtype dtype, size_t rows, size_t cols, size_t matrices, double share) {
+    static const uint8_t somewhere[1];
+    double bytes = dtype == UOCR_F32   ? 4
+                   : dtype == UOCR_F16 ? 2
+                   : dtype == UOCR_Q8  ? 1 + 2.0 / 64
+                                       : 0.5 + 2.0 / 64;
+    floor_bytes += (uint64_t)(share * bytes * (double)(rows * cols * matrices));
+    return (uocr_weight){dtype, somewhere, dtype >= UOCR_Q8 ? somewhere : NULL, rows, cols, matrices};
+}
+
+static uocr_config full(void) {
+    return (uocr_config){.vocab_size = 129280,
+                         .usable_vocab = 128827,
+                         .hidden = 1280,
+                         .layers = 12,
+                         .heads = 10,
+                         .head_dim = 128,
+                         .intermediate = 6848,
+                         .moe_intermediate = 896,
+                         .experts = 64,
+                         .top_k = 6,
+                         .shared_experts = 2,
+                         .first_dense = 1,
+                         .max_positions = 32768,
+                         .ring_window = RING,
+                         .routed_scale = 1,
+                         .rope_theta = 10000,
+                         .rms_eps = 1e-6f};
+}
+
+/* The q4 profile: attention q8, everything else q4, norms and router 16 bit. */
+static void bind(const uocr_config *c, uocr_weights *w) {
+    size_t h = c->hidden, e = c->moe_intermediate, s = (size_t)c->shared_experts * e;
+    double active = (double)c->top_k / c->experts;
+    w->embed = matrix(UOCR_Q4, c->vocab_size, h, 1, 1.0 / c->vocab_size);
+    w->head = matrix(UOCR_Q4, c->vocab_size, h, 1, 1);
+    w->final_norm.weight = matrix(UOCR_F16, 1, h, 1, 1);
+    for (size_t l = 0; l < c->layers; l++) {
+        uocr_decoder_layer *layer = &w->layer[l];
+        layer->input_norm.weight = matrix(UOCR_F16, 1, h, 1, 1);
+        layer->post_norm.weight = matrix(UOCR_F16, 1, h, 1, 1);
+        layer->q = matrix(UOCR_Q8, h, h, 1, 1);
+        layer->k = matrix(UOCR_Q8, h, h, 1, 1);
+        layer->v = matrix(UOCR_Q8, h, h, 1, 1);
+        layer->o = matrix(UOCR_Q8, h, h, 1, 1);
+        layer->moe = l >= c->first_dense;
+        size_t inner = layer->moe ? s : c->intermediate;
+        layer->gate = matrix(UOCR_Q4, inner, h, 1, 1);
+        layer->up = matrix(UOCR_Q4, inner, h, 1, 1);
+        layer->down = matrix(UOCR_Q4, h, inner, 1, 1);
+        if (!layer->moe) continue;
+        layer->router = matrix(UOCR_F16, c->experts, h, 1, 1);
+        layer->expert_gate = matrix(UOCR_Q4, e, h, c->experts, active);
+        layer->expert_up = matrix(UOCR_Q4, e, h, c->experts, active);
+        layer->expert_down = matrix(UOCR_Q4, h, e, c->experts, active);
+    }
+}
+
+/* One token through every layer to its choice. */
+static uocr_status token(const uocr_model *model, const uocr_decoder *decoder, const uocr_span *span) {
+    uocr_backend *backend = model->backend;
+    uocr_tensor none = {0};
+    uocr_choice choice;
+    int32_t newest = 7;
+    UOCR_TRY(uocr_decoder_embed(model, decoder, &newest, 0, 1, 1, none));
+    for (size_t l = 0; l < model->config->layers; l++) UOCR_TRY(uocr_decoder_pass(model, decoder, l, span));
+    UOCR_TRY(uocr_decoder_norm(model, decoder, 0, 1));
+    UOCR_TRY(uocr_decoder_head(model, decoder, 0, decoder->logits));
+    UOCR_TRY(backend->choose(backend, decoder->logits, model->config->usable_vocab, NULL, 0, -1, &choice));
+    return backend->finish(backend);
+}
+
+int main(void) {
+    static uocr_weights weights;
+    static uocr_profile profile;
+    uocr_config config = full();
+    uocr_memory memory = {.budget = (uint64_t)64 << 30};
+    uocr_error error = {.size = sizeof error};
+    counting_device device = {.base = {.name = "counting",
+                                       .destroy = destroy,
+                                       .create = create,
+                                       .release = release,
+                                       .write = move,
+                                       .read = fetch,
+                                       .encode = encode,
+                                       .submit = submit,
+                                       .wait = wait_all,
+                                       .failure = failure}};
+    uocr_backend *backend;
+    bind(&config, &weights);
+    CHECK_EQUAL(uocr_backend_gpu_create(&config, &device.base, UOCR_PRECISION_FAST, &memory, &profile,
+                                        &backend, &error),
+                UOCR_OK);
+    uocr_model model = {backend, &config, &weights, NULL};
+    uocr_decoder decoder;
+    CHECK_EQUAL(uocr_decoder_create(&model, PROMPT, RING, &decoder), UOCR_OK);
+    uocr_span span = uocr_decoder_step_span(&decoder, STEP);
+    gpu_counts before = uocr_backend_gpu_counts(backend);
+    CHECK_EQUAL(token(&model, &decoder, &span), UOCR_OK);
+    gpu_counts counts = uocr_backend_gpu_counts(backend);
+    uint64_t dispatches = counts.dispatches - before.dispatches, read = counts.read - before.read;
+    uint64_t cache = (uint64_t)config.layers * config.heads * span.used * config.head_dim * (2 + 4);
+    CHECK(dispatches <= 90);
+    CHECK_EQUAL(dispatches, 87);
+    CHECK_EQUAL(device.encoded, dispatches);
+    CHECK_EQUAL(counts.encoders - before.encoders, 2);
+    CHECK((double)read - (double)cache < 1.01 * (double)floor_bytes);
+    CHECK((double)read - (double)cache > 0.99 * (double)floor_bytes);
+    CHECK(device.most_threadgroup <= 32768 && device.most_threads <= 1024);
+    printf("a token: %llu dispatches, %llu command buffers, %.1f MB of weights and small change read (floor "
+           "%.1f), "
+           "%.1f MB of cache\n",
+           (unsigned long long)dispatches, (unsigned long long)(counts.encoders - before.encoders),
+           (double)(read - cache) / 1e6, (double)floor_bytes / 1e6, (double)cache / 1e6);
+
+    /* A device that refuses any one dispatch: the token fails, and the next one does not. */
+    for (size_t i = 1; i <= dispatches; i++) {
+        device.encoded = 0;
+        device.fails_at = i;
+        CHECK_EQUAL(token(&model, &decoder, &span), UOCR_BACKEND);
+        device.fails_at = 0;
+        backend->finish(backend);
+        CHECK_EQUAL(token(&model, &decoder, &span), UOCR_OK);
+    }
+    uocr_decoder_destroy(&model, &decoder);
+    backend->destroy(backend);
+    CHECK_EQUAL(device.alive, 0);
+    for (uint32_t c = 0; c < UOCR_MEMORY_CATEGORIES; c++) CHECK_EQUAL(memory.current[c], 0);
+
+    /* Shapes that the kernels do not take, and no device at all. */
+    config.experts = 300;
+    CHECK_EQUAL(uocr_backend_gpu_create(&config, &device.base, UOCR_PRECISION_FAST, &memory, &profile,
+                                        &backend, &error),
+                UOCR_BACKEND);
+    CHECK_CONTAINS(error.message,
+                   "the number of experts may be at most 256 and a multiple of 1; this model's is 300");
+    return check_result();
+}
