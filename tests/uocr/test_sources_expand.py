@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from uocr.errors import EmptyDocument, InvalidRequest
-from uocr.sources import expand_inputs, natural_key
+from uocr.errors import EmptyDocument, InvalidRequest, UnreadableFile
+from uocr.sources import Input, expand_input, expand_inputs, natural_key, open_source
 from uocr.sources.ranges import choose_pages
 
 
@@ -73,6 +73,45 @@ def test_nothing_found_is_told(tmp_path: Path):
         expand_inputs([str(tmp_path / "*.png")])
     with pytest.raises(InvalidRequest, match="holds no picture and no PDF"):
         expand_inputs([tmp_path])
+
+
+def test_each_input_knows_the_folder_it_was_found_in(tmp_path: Path):
+    make(tmp_path, "a/1.png", "a/b/2.png")
+    a = tmp_path / "a"
+    assert expand_input(a) == [Input(a / "1.png", a), Input(a / "b/2.png", a)]
+    assert expand_input(str(tmp_path / "*" / "b" / "*.png")) == [Input(a / "b/2.png", tmp_path)]
+    assert expand_input(str(a / "?.png")) == [Input(a / "1.png", a)]
+    assert expand_input(str(a / "1.png")) == [Input(a / "1.png")]
+
+
+def test_names_that_the_system_refuses_are_told_when_they_are_opened(tmp_path: Path):
+    (tmp_path / "circle").symlink_to("circle")
+    make(tmp_path, "file")
+    refused = ["n" * 300, str(tmp_path / "n" / ("n" * 300)), str(tmp_path / "circle"), str(tmp_path / "circle/a.png"),
+               str(tmp_path / "file" / "a.png"), "~nobody-of-that-name/a.png"]
+    for name in refused:
+        assert expand_inputs([name]) == [Path(name)]
+        with pytest.raises(UnreadableFile, match="cannot be opened: "):
+            open_source(Path(name))
+    with pytest.raises(InvalidRequest, match="No file matches"):
+        expand_inputs([str(tmp_path / ("n" * 300) / "*.png")])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
+def test_a_folder_that_cannot_be_listed_is_told(tmp_path: Path):
+    make(tmp_path, "a/1.png")
+    (tmp_path / "a").chmod(0)
+    try:
+        with pytest.raises(UnreadableFile, match="cannot be listed"):
+            expand_inputs([tmp_path / "a"])
+    finally:
+        (tmp_path / "a").chmod(0o700)
+
+
+def test_a_closed_standard_input_is_told(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(UnreadableFile, match="Standard input is closed"):
+        open_source("-")
 
 
 def test_a_folder_that_links_to_itself_ends(tmp_path: Path):

@@ -5,16 +5,18 @@
             views = make_views(page.image, "base")
 """
 
-from uocr.sources.expand import expand_inputs, natural_key
+from uocr.sources.expand import Input, expand_input, expand_inputs, natural_key
 from uocr.sources.opening import STDIN, Openable, open_source
 from uocr.sources.types import Limits, PageImage, Source
 
 __all__ = [
     "STDIN",
+    "Input",
     "Limits",
     "Openable",
     "PageImage",
     "Source",
+    "expand_input",
     "expand_inputs",
     "natural_key",
     "open_source",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import glob
+import logging
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
-from uocr.errors import InvalidRequest
+from uocr.errors import InvalidRequest, UnreadableFile
 from uocr.sources.opening import STDIN
 
 SUFFIXES: Final = frozenset({
@@ -18,6 +21,7 @@ SUFFIXES: Final = frozenset({
     ".ppm", ".psd", ".qoi", ".sgi", ".tga", ".tif", ".tiff", ".webp"})
 """Names taken from a folder; a file named on its own is tried whatever its name."""
 _WEB: Final = re.compile(r"(?:https?|file|data):", re.IGNORECASE)
+_log = logging.getLogger(__name__)
 
 
 def natural_key(text: str) -> tuple[object, ...]:
@@ -26,33 +30,54 @@ def natural_key(text: str) -> tuple[object, ...]:
     return tuple(int(p) if n % 2 else p.casefold() for n, p in enumerate(parts)), text
 
 
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One thing to read. `root` is the folder it was found in by a folder or pattern, None when it was named."""
+
+    name: str | Path
+    root: Path | None = None
+
+
+def expand_input(arg: str | os.PathLike[str], *, recursive: bool = True) -> list[Input]:
+    """What one argument stands for; see `expand_inputs`.
+
+    Raises InvalidRequest for a pattern that matches nothing or a folder with nothing to read,
+    UnreadableFile for a folder that cannot be listed.
+    """
+    if isinstance(arg, str) and (arg == STDIN or _WEB.match(arg)):
+        return [Input(arg)]
+    text = os.fspath(arg)
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError:  # "~name" of nobody is a file name like any other
+        path = Path(text)
+    if os.path.isdir(path):
+        return [Input(file, path) for file in _folder(path, recursive)]
+    if os.path.lexists(path) or not glob.has_magic(text):
+        return [Input(path)]
+    root = Path(*takewhile(lambda part: not glob.has_magic(part), path.parts[:-1]))
+    return [Input(file, root) for file in _pattern(str(path))]
+
+
 def expand_inputs(args: Iterable[str | os.PathLike[str]], *, recursive: bool = True) -> list[str | Path]:
     """Files, addresses and "-" (standard input) that `args` stand for, each once.
 
     A folder gives the pictures and PDFs in it, with `recursive` also those in its folders, in natural order
     and without hidden files; a pattern with * ? [ ] gives the files it matches, in natural order (** spans
-    folders). A file that does not exist stays in the list: opening it reports it without stopping the others.
-    Raises InvalidRequest for a pattern that matches nothing or a folder with nothing to read.
+    folders). A file that does not exist, or whose name the system refuses, stays in the list: opening it
+    reports it without stopping the others. Raises what `expand_input` raises at the first such argument.
     """
-    found: dict[str | Path, None] = {}
-    for arg in args:
-        if isinstance(arg, str) and (arg == STDIN or _WEB.match(arg)):
-            found[arg] = None
-            continue
-        text = os.fspath(arg)
-        path = Path(text).expanduser()
-        if path.is_dir():
-            found.update(dict.fromkeys(_folder(path, recursive)))
-        elif path.exists() or not glob.has_magic(text):
-            found[path] = None
-        else:
-            found.update(dict.fromkeys(_pattern(str(path))))
-    return list(found)
+    return list(dict.fromkeys(found.name for arg in args for found in expand_input(arg, recursive=recursive)))
 
 
 def _folder(folder: Path, recursive: bool) -> list[Path]:
+    def unlisted(error: OSError) -> None:
+        if error.filename == os.fspath(folder):
+            raise UnreadableFile(f"The folder {folder} cannot be listed: {error.strerror}.") from error
+        _log.warning("The folder %s cannot be listed and is left out: %s.", error.filename, error.strerror)
+
     files: list[Path] = []
-    for root, folders, names in os.walk(folder):
+    for root, folders, names in os.walk(folder, onerror=unlisted):
         folders[:] = [f for f in folders if not f.startswith(".")] if recursive else []
         files += [Path(root, name) for name in names
                   if not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES]
@@ -62,8 +87,7 @@ def _folder(folder: Path, recursive: bool) -> list[Path]:
 
 
 def _pattern(pattern: str) -> list[Path]:
-    matches = (Path(match) for match in glob.iglob(pattern, recursive=True))
-    files = [path for path in matches if path.is_file()]
+    files = [Path(match) for match in glob.iglob(pattern, recursive=True) if os.path.isfile(match)]
     if not files:
         raise InvalidRequest(f"No file matches {pattern}.")
     return sorted(files, key=lambda file: tuple(natural_key(p) for p in file.parts))

@@ -95,6 +95,8 @@ def _content(thing: Any, name: str | None, limits: Limits) -> Content:
 
 def _from_text(text: str, name: str | None, limits: Limits) -> Content:
     if text == STDIN:
+        if sys.stdin is None:
+            raise UnreadableFile("Standard input is closed; nothing can be read from it.")
         return _from_stream(sys.stdin.buffer, name or "standard input", limits)
     scheme = _SCHEME.match(text)
     kind = scheme[1].lower() if scheme else ""
@@ -129,8 +131,11 @@ def _from_path(path: Path, name: str | None, limits: Limits) -> Content:
     if path.is_dir():
         raise InvalidRequest(f"{shown} is a folder; expand_inputs lists what is in it.")
     if not path.is_file():  # a pipe or device: read what comes
-        with path.open("rb") as stream:
-            return _from_stream(stream, shown, limits)
+        try:
+            with path.open("rb") as stream:
+                return _from_stream(stream, shown, limits)
+        except OSError as error:
+            raise UnreadableFile(f"{shown} cannot be opened: {error.strerror or reason(error)}.") from error
     limits.check_bytes(shown, status.st_size)
     return Content(shown, path=path)
 
