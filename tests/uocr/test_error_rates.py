@@ -1,0 +1,39 @@
+"""Error rates of the built-in model on a small fixed set, as bounds: two crops of a real PDF and the samples.
+
+Bounds leave room for another engine build or retrained weights; docs/quality.md has the figures of larger sets.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from uocr import UnlimitedOCR
+from uocr.score import character_error_rate, word_error_rate
+
+from tests.conftest import GOLDEN, SAMPLES
+
+
+@pytest.mark.parametrize(("path", "characters", "words"), [
+    (GOLDEN / "built-in" / "r1.png", 0.01, 0.06),
+    (GOLDEN / "built-in" / "r3.png", 0.015, 0.07),
+    (SAMPLES / "scan.jpg", 0.005, 0.02),
+    (SAMPLES / "screenshot.png", 0.005, 0.03),
+], ids=lambda value: value.name if isinstance(value, Path) else None)
+def test_error_rates_stay_within_their_bounds(ocr: UnlimitedOCR, path: Path, characters: float, words: float) -> None:
+    page = ocr.read(path).pages[0]
+    truth = path.with_suffix(".txt").read_text("utf-8")
+    assert page.complete
+    assert character_error_rate(page.text, truth) <= characters
+    assert word_error_rate(page.text, truth) <= words
+
+
+def test_words_read_wrong_are_among_the_least_sure(ocr: UnlimitedOCR) -> None:
+    """On the denser crop the wrong words' mean confidence is below the right words'."""
+    from bench.quality.confidence import judge
+
+    path = GOLDEN / "built-in" / "r3.png"
+    words = [(w.text, w.confidence) for block in ocr.read(path).pages[0].blocks for w in block.words]
+    judged = judge(words, path.with_suffix(".txt").read_text("utf-8"))
+    assert 0 < (~judged.right).sum() < 12
+    assert judged.confidence[~judged.right].mean() < judged.confidence[judged.right].mean() - 0.1
