@@ -82,7 +82,7 @@ def convert_checkpoint(src: Path, dst: Path, profile: str, *, progress: Progress
         reading = read_config(checkpoint.config, front.usable_vocab(checkpoint.tokenizer_json))
         specs = stored_tensors(reading.config)
         names = check_tensors(checkpoint, reading.config, specs)
-        choices = [choose(spec.name, spec.shape, profile, types) for spec in specs]
+        choices = [choose(spec.name, spec.shape, profile, types, reading.dialect) for spec in specs]
         planned = sum(sum(payload_bytes(choice.dtype, spec.shape))
                       for spec, choice in zip(specs, choices, strict=True))
         check_space(dst, planned)

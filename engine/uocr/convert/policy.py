@@ -1,4 +1,8 @@
-"""The per-module choice of weight types: policy.toml, first matching glob wins."""
+"""The per-module choice of weight types: policy.toml, first matching glob wins.
+
+A rule with a ``dialect`` holds for checkpoints of that dialect alone (see ``uocr.convert.dialects``): what the
+quantisation gate measured on one network is no evidence about another.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +28,21 @@ class Choice:
 
 
 @cache
-def rules() -> tuple[tuple[tuple[str, ...], dict[str, str]], ...]:
-    """Rules in order: globs, and the type by profile."""
+def rules(dialect: str | None = None) -> tuple[tuple[tuple[str, ...], dict[str, str]], ...]:
+    """Rules of a dialect in order: globs, and the type by profile."""
     data = tomllib.loads(resources.files(__package__).joinpath("policy.toml").read_text("utf-8"))
     return tuple((tuple(rule["match"]), {profile: rule[profile] for profile in PROFILES})
-                 for rule in data["rule"])
+                 for rule in data["rule"] if rule.get("dialect") in (None, dialect))
 
 
 def choose(name: str, shape: tuple[int, ...], profile: str,
-           overrides: Mapping[str, str] | None = None) -> Choice:
+           overrides: Mapping[str, str] | None = None, dialect: str | None = None) -> Choice:
     """The policy's type for a stored tensor, before its values are seen (``left_range`` comes after).
 
     ``overrides`` maps globs to types that go before the policy's own rules, the first match winning.
     """
     ahead = [((glob,), {profile: dtype}) for glob, dtype in (overrides or {}).items()]
-    for globs, by_profile in (*ahead, *rules()):
+    for globs, by_profile in (*ahead, *rules(dialect)):
         if any(fnmatchcase(name, glob) for glob in globs):
             dtype = by_profile[profile]
             break

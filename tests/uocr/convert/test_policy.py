@@ -47,6 +47,23 @@ def test_types_by_profile(name: str, shape: tuple[int, ...], types: tuple[str, .
     assert tuple(choose(name, shape, profile).dtype for profile in PROFILES) == types
 
 
+@pytest.mark.parametrize(("name", "published", "built_in"), [
+    ("lm_head.weight", Q4, Q8),
+    ("layers.0.mlp.down_proj.weight", Q4, Q8),
+    ("layers.3.mlp.shared_experts.up_proj.weight", Q4, Q8),
+    ("layers.3.mlp.experts.up_proj.weight", Q4, Q4),
+    ("embed_tokens.weight", Q4, Q4),
+    ("vision_model.transformer.layers.1.mlp.fc2.weight", Q8, Q4),
+    ("sam_model.blocks.1.attn.qkv.weight", Q8, Q8),
+])
+def test_the_built_in_model_has_q4_rules_of_its_own(name: str, published: str, built_in: str) -> None:
+    shape = (128, 128)
+    assert choose(name, shape, "q4", dialect="upstream").dtype == published
+    assert choose(name, shape, "q4", dialect="built-in").dtype == built_in
+    for profile in (F32, F16, Q8):
+        assert choose(name, shape, profile, dialect="built-in") == choose(name, shape, profile)
+
+
 def test_the_reason_is_given_when_the_profile_is_not_followed() -> None:
     assert choose("lm_head.weight", (512, 128), "q4") == Choice("q4", FOLLOWS)
     assert choose("layers.0.self_attn.q_proj.weight", (128, 128), "q4") == Choice("q8", POLICY)
