@@ -28,7 +28,7 @@ from uocr.views import make_views
 from bench.quality import generated
 from bench.quality.__main__ import model_facts, write
 from bench.quality.pack import ensure_pack
-from bench.quality.pages import Page, PageCache, content_hash, default_cache
+from bench.quality.pages import Page, PageCache, default_cache, weights_hash
 
 MOST = 1800
 """Tokens after which a page is cut short, on both sides."""
@@ -157,7 +157,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     path = models.resolve(args.model)
     cache = PageCache(args.cache, ensure_pack(args.pack, args.cache))
     facts = {"model": model_facts(path, "fast"), "pages_key": cache.key,
-             "checkpoint": content_hash(sorted(args.checkpoint.glob("*.safetensors")))}
+             "checkpoint": weights_hash(args.checkpoint)}
     args.out.mkdir(parents=True, exist_ok=True)
     kept = args.out / "held-out-readings.jsonl"
     pairs = resumed(kept, facts)

@@ -24,7 +24,7 @@ from bench.gate.pick import BOUNDS, Rung, climb, keeps, ladder
 from bench.held_out import in_turn
 from bench.quality.__main__ import write
 from bench.quality.pack import ensure_pack
-from bench.quality.pages import PageCache, content_hash, default_cache
+from bench.quality.pages import PageCache, default_cache, weights_hash
 
 
 def module_sizes(checkpoint: Path) -> dict[str, int]:
@@ -45,7 +45,7 @@ class Gate:
     def __init__(self, args: argparse.Namespace) -> None:
         cache = PageCache(args.cache, ensure_pack(args.pack, args.cache))
         self.pages = list(in_turn(cache, args.pages))
-        weights = content_hash(sorted(args.checkpoint.glob("*.safetensors")))
+        weights = weights_hash(args.checkpoint)
         self.facts = {"checkpoint": weights, "pages_key": cache.key, "along": args.along, "engine": native.version()}
         args.out.mkdir(parents=True, exist_ok=True)
         journal = Journal(args.out / "gate-results.jsonl", self.facts)

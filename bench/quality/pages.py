@@ -88,6 +88,14 @@ def content_hash(paths: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
+def weights_hash(checkpoint: Path) -> str:
+    """SHA-256 of a checkpoint's weights: of its .safetensors files one after the other (one file: its own)."""
+    digest = hashlib.sha256()
+    for file in sorted(checkpoint.glob("*.safetensors")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
 class PageCache:
     """Pages of sets, drawn at first use. `pack` is the folder of fonts and texts (training.collect)."""
 
