@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from uocr import cli, errors
+from uocr.cli.targets import place_names
+from uocr.cli.view import page_lines, page_warnings
+from uocr.document import Block, FinishReason, Page
+from uocr.sources import Input
 
 from tests.conftest import BUILT_IN, GOLDEN, SAMPLES
 
@@ -66,14 +71,209 @@ def test_files_are_written_once_and_never_over_another(run, tmp_path: Path) -> N
     assert run("read", SCREENSHOT, "-o", str(target), "--overwrite", "-q")[0] == 0
 
 
-def test_two_inputs_with_one_target_are_refused_before_any_work(run, tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    for folder in (tmp_path, tmp_path / "a"):
-        Image.new("RGB", (20, 20)).save(folder / "same.png")
-    code, _, err = run(
-        "read", str(tmp_path / "same.png"), str(tmp_path / "a" / "same.png"), "-o", str(tmp_path / "out")
-    )
-    assert code == errors.OutputExists.exit_code and "same.md" in err
+def picture(path: Path) -> Path:
+    """A small blank page: read in a moment, nothing on it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", (60, 40), "white").save(path)
+    return path
+
+
+QUICK = ("--max-new-tokens", "2", "--preset", "tiny", "-q")
+
+
+def written(folder: Path) -> list[str]:
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir())
+
+
+def test_inputs_of_one_name_get_a_file_each(run, tmp_path: Path) -> None:
+    """In a folder that was given sub-folders are kept; equal names keep their suffix, then their folders."""
+    for name in ("in/a.gif", "in/a.webp", "in/b.png", "in/sub1/p1.png", "in/sub2/p1.png", "else/b.png", "in/c.PNG"):
+        picture(tmp_path / name)
+    run("read", str(tmp_path / "in"), str(tmp_path / "else/b.png"), "-o", str(tmp_path / "out"), *QUICK)
+    assert written(tmp_path / "out") == [
+        "a.gif.md", "a.webp.md", "c.md", "else/b.png.md", "in/b.png.md", "sub1/p1.md", "sub2/p1.md"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("names", "places"),
+    [
+        (["x/p.png", "y/p.png", "q.png"], ["x/p.png", "y/p.png", "q"]),
+        (["a.png", "A.gif"], ["a.png", "A.gif"]),
+        (["a.png", "a.gif", "a.gif.bmp"], ["a.png", "a.gif", "a.gif.bmp"]),
+        (["https://one/x/p.png?size=2", "http://two/p.png"], ["p.png", "p.png-2"]),
+        (["-", "data:image/png;base64,AAAA", "https://one/"], ["standard-input", "data", "page"]),
+        (["n" * 250 + ".png"], ["n" * 180]),
+        (["in/../p.png", "in/p.png"], ["p.png", "in/p.png"]),
+    ],
+)
+def test_places_below_a_folder_are_never_equal(names, places) -> None:
+    found = [Input(name if ":" in name or name == "-" else Path(name)) for name in names]
+    assert [str(place) for place in place_names(found).values()] == places
+
+
+def test_an_input_is_never_written_over(run, tmp_path: Path) -> None:
+    """Not even with --overwrite, by another name of the file, or by a name made in a folder."""
+    pdf = tmp_path / "in" / "a.pdf"
+    picture(pdf)
+    before = pdf.read_bytes()
+    (tmp_path / "link.pdf").symlink_to(pdf)
+    for inputs, target in (
+        ([pdf], pdf),
+        ([pdf], tmp_path / "link.pdf"),
+        ([pdf.as_uri()], pdf),
+        ([SCREENSHOT, pdf], tmp_path / "in"),
+        ([tmp_path / "in"], f"{tmp_path}/in/"),
+    ):
+        code, _, err = run("read", *map(str, inputs), "-o", str(target), "--format", "pdf", "--overwrite")
+        assert code == errors.OutputExists.exit_code and "is an input itself" in err
+    page = picture(tmp_path / "in" / "b-0001.pdf")
+    code, _, err = run("read", str(page), "-o", str(tmp_path / "in/b.pdf"), "--per-page", "--overwrite")
+    assert code == errors.OutputExists.exit_code and "is an input itself" in err
+    assert pdf.read_bytes() == before
+
+
+def test_the_format_follows_the_suffix(run, tmp_path: Path) -> None:
+    page = str(picture(tmp_path / "a.png"))
+    for suffix, start in (("docx", b"PK"), ("json", b"{"), ("htm", b"<!")):
+        run("read", page, "-o", str(tmp_path / f"out.{suffix}"), *QUICK)
+        assert (tmp_path / f"out.{suffix}").read_bytes().startswith(start)
+    run("read", page, "-o", str(tmp_path / "out.text"), "--format", "json", *QUICK)
+    assert (tmp_path / "out.text").read_bytes().startswith(b"{")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("-o", "a.docx", "--format", "pdf"), errors.InvalidRequest, "ends in .docx, but the format asked for is pdf"),
+        (("-o", "out.xyz"), errors.InvalidRequest, "choose one of txt, md, json, html, docx, pdf"),
+        (("-o", "out.md", "a.png"), errors.InvalidRequest, "names one file, but there are 2 inputs"),
+        (("--json", "--format", "md"), errors.InvalidRequest, "contradict"),
+        (("-o", "none/out.md"), errors.OutputFailed, "none: cannot be written: the folder does not exist"),
+        (("-o", "a.png/out.md"), errors.OutputFailed, "a file stands where a folder should be"),
+        (("-o", "a.png/"), errors.OutputFailed, "a file stands where a folder should be"),
+        (("-o", "a.png/deep/"), errors.OutputFailed, "a file stands where a folder should be"),
+        (("-o", "n" * 300 + ".md"), errors.OutputFailed, "the name is too long"),
+        (("-o", "n" * 300), errors.OutputFailed, "the name is too long"),
+        (("-o", "circle/x/"), errors.OutputFailed, "in a circle"),
+        (("-o", "circle"), errors.OutputFailed, "in a circle"),
+        (("-o", "full", "--per-page"), errors.OutputExists, "b-0001.md exists; add --overwrite"),
+        (("-o", ""), errors.InvalidRequest, "-o is empty"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_any_work(
+    run, arguments, code, words, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("uocr.cli.read.UnlimitedOCR", None)  # a model is not even looked for
+    picture(tmp_path / "a.png")
+    picture(tmp_path / "b.png")
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "b-0001.md").write_text("mine")
+    before = written(tmp_path)
+    found, _, err = run("read", "b.png", *arguments)
+    assert found == code.exit_code and words in err and err.count("\n") == 1
+    assert written(tmp_path) == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to a read-only folder")
+def test_a_folder_that_cannot_be_written_is_refused_before_any_work(run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("uocr.cli.read.UnlimitedOCR", None)
+    (tmp_path / "closed").mkdir(mode=0o500)
+    for target in ("closed/out.md", "closed", "closed/new/"):
+        code, _, err = run("read", SCREENSHOT, "-o", f"{tmp_path}/{target}")
+        assert code == errors.OutputFailed.exit_code and "not allowed" in err
+
+
+def test_a_folder_by_its_slash_and_none_left_behind(run, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.png"
+    bad.write_bytes(b"\x89PNG broken")
+    assert run("read", str(bad), "-o", f"{tmp_path}/new.d/")[0] == errors.UnreadableFile.exit_code
+    assert not (tmp_path / "new.d").exists()
+    run("read", str(picture(tmp_path / "a.png")), "-o", f"{tmp_path}/new.d/deep/", *QUICK)
+    assert written(tmp_path / "new.d") == ["deep/a.md"]
+
+
+def test_devices_are_written_into_and_stay(run, tmp_path: Path) -> None:
+    page = str(picture(tmp_path / "a.png"))
+    before = [os.stat(device).st_rdev for device in ("/dev/null", "/dev/full")]
+    assert run("read", page, page, "-o", "/dev/null", *QUICK)[0] in (0, 3)
+    code, _, err = run("read", page, "-o", "/dev/full", "--format", "json", *QUICK)
+    assert code == errors.OutputFailed.exit_code
+    assert "/dev/full: cannot be written: the disk is full" in err
+    assert [os.stat(device).st_rdev for device in ("/dev/null", "/dev/full")] == before
+
+
+def test_json_of_several_inputs_is_one_document(run, tmp_path: Path) -> None:
+    names = [str(picture(tmp_path / f"{n}.png")) for n in "ab"]
+    long, pattern = str(tmp_path / ("n" * 300)), str(tmp_path / "*.gif")
+    code, out, err = run("read", names[0], long, names[1], pattern, "--json", *QUICK)
+    assert [d["source"] for d in json.loads(out)["documents"]] == names
+    assert code == errors.InvalidRequest.exit_code  # the pattern is looked at first
+    assert "No file matches" in err and "File name too long" in err
+    assert run("read", *names, "--format", "html", *QUICK)[1].count("<html") == 1
+
+
+def test_a_failed_write_keeps_the_text_and_the_journal(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from uocr import export
+
+    leaflet, real = str(SAMPLES / "leaflet.pdf"), export.export
+    command = ("read", leaflet, "--resume", "--pages", "1", "-q", "-o", str(tmp_path / "out.md"))
+
+    def full(document, *_, **__):
+        raise errors.OutputFailed("out.md: cannot be written: the disk is full.", document.text)
+
+    monkeypatch.setattr(export, "export", full)
+    code, out, err = run(*command)
+    assert code == errors.OutputFailed.exit_code and out == ""
+    kept = Path(err.partition("kept in ")[2].partition(".txt")[0] + ".txt")
+    assert kept.is_relative_to(tmp_path / "state") and len(kept.read_text()) > 40
+    assert "1 page is in the journal; run the same command to go on" in err
+    monkeypatch.setattr("uocr.cli.targets.rescue", lambda *_: os.stat(tmp_path / "none"))
+    code, out, err = run(*command)
+    assert out == kept.read_text() and "is shown instead" in err
+    monkeypatch.setattr(export, "export", real)
+    code, _, err = run(*(word for word in command if word != "-q"))
+    assert code == 0 and "going on after 1 pages" in err and (tmp_path / "out.md").exists()
+    assert not list((tmp_path / "state").rglob("*.jsonl"))
+
+
+def test_a_changed_setting_is_named_and_fresh_starts_anew(run, tmp_path: Path, monkeypatch) -> None:
+    page = str(picture(tmp_path / "a.png"))
+    with monkeypatch.context() as patch:  # a write that fails leaves the journal
+        patch.setattr("uocr.cli.view.write", lambda _: (_ for _ in ()).throw(errors.OutputFailed("Full.")))
+        assert run("read", page, "--resume", "-q")[0] == errors.OutputFailed.exit_code
+    code, _, err = run("read", page, "--resume", "-q", "--dpi", "200")
+    assert code == errors.JournalMismatch.exit_code
+    assert "the settings (dpi: 300 then, 200 now) changed" in err and "--fresh" in err
+    code, _, err = run("read", page, "--fresh", "--dpi", "200")
+    assert code == 0 and "going on" not in err
+    assert not list((tmp_path / "state").rglob("*.jsonl"))
+
+
+def test_a_state_folder_that_cannot_be_written_is_told(run, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    code, _, err = run("read", SCREENSHOT, "--resume", *QUICK)
+    assert code == errors.OutputFailed.exit_code
+    assert "The journal" in err and "Read without --resume, or set XDG_STATE_HOME" in err
+
+
+def test_what_a_person_should_know_of_a_page_is_said_even_when_quiet(run, blank: str) -> None:
+    def page(*blocks: Block, text_layer: bool = False) -> Page:
+        return Page("a.pdf", 6, 10, 10, list(blocks), finish_reason=FinishReason.EOS, has_text_layer=text_layer)
+
+    unsure = Block("text", (), "words", confidence=0.389)
+    assert page_warnings(page(unsure), 0.5) == [
+        "page 7: the model is unsure (confidence 0.39); the text may be wrong"
+    ]
+    assert page_warnings(page(unsure, text_layer=True), 0.5)[0].endswith("; the PDF page has text of its own")
+    assert page_warnings(page(unsure), 0.3) == []
+    assert page_warnings(page(), 0.5) == ["page 7: no text found"]
+    assert any("text of its own" in line for line in page_lines(page(unsure, text_layer=True)))
+    assert run("read", SCREENSHOT, "-q")[2] == ""
+    assert run("read", blank, "-q")[2] == f"{blank}, page 1: no text found\n"
 
 
 def test_a_page_cut_short_ends_with_its_own_code(run, blank: str) -> None:
@@ -212,6 +412,113 @@ def test_ctrl_c_stops_cleanly_and_keeps_finished_pages(tmp_path: Path) -> None:
     assert process.wait() == errors.Cancelled.exit_code, rest
     reasons = [p["finish_reason"] for p in json.loads(target.read_text())["documents"][0]["pages"]]
     assert reasons == ["eos", "cancelled", "not_read"]
+
+
+def test_ctrl_c_with_a_journal_leaves_the_way_free_for_the_same_command(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "uocr.cli", "read", str(SAMPLES / "leaflet.pdf"), "--resume", "--pages", "1-2"]
+    command += ["-o", f"{tmp_path}/new/"]
+    environment = os.environ | {"XDG_STATE_HOME": str(tmp_path / "state")}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    for line in process.stderr:
+        if "page 2" in line:
+            process.send_signal(signal.SIGINT)
+            break
+    rest = process.stderr.read()
+    assert process.wait() == errors.Cancelled.exit_code, rest
+    assert "1 page is in the journal; run the same command to go on" in rest
+    assert not (tmp_path / "new").exists()
+    again = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert again.returncode == 0, again.stderr
+    assert "going on after 1 pages" in again.stderr
+    assert (tmp_path / "new" / "leaflet.md").exists()
+
+
+def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "uocr.cli", "info"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (errors.Cancelled.exit_code, "", "Stopped.\n")
+
+
+def shell(line: str, **more: str) -> tuple[int, str]:
+    """The exit code and standard error of a line for the shell; `uocr` is the program."""
+    program = f"uocr() {{ {sys.executable} -m uocr.cli \"$@\"; }}; "
+    done = subprocess.run(["bash", "-c", program + line], stderr=subprocess.PIPE, text=True, env=os.environ | more)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("command", ["info", "--help", "--version", "read {} --json -q"])
+def test_standard_output_that_cannot_be_written_is_told(command: str, tmp_path: Path) -> None:
+    command = command.format(picture(tmp_path / "a.png"))
+    state = str(tmp_path / "state")
+    for closed, words in ((">&-", "it is closed"), ("> /dev/full", "the disk is full")):
+        code, err = shell(f"uocr {command} {closed}", XDG_STATE_HOME=state)
+        assert code == errors.OutputFailed.exit_code, err
+        assert "standard output" in err and words in err and "Traceback" not in err
+    code, err = shell(f"set -o pipefail; uocr {command} | true", XDG_STATE_HOME=state)
+    assert code == 0
+    assert err in ("", f"{tmp_path}/a.png, page 1: no text found\n")
+
+
+def test_files_are_written_although_standard_streams_are_closed(tmp_path: Path) -> None:
+    page, target = picture(tmp_path / "a.png"), tmp_path / "out.md"
+    code, err = shell(f"uocr read {page} -o {target} <&- >&-")
+    assert code == 0, err
+    assert target.exists()
+    code, err = shell("uocr read - <&-")
+    assert code == errors.UnreadableFile.exit_code and "Standard input is closed" in err
+
+
+def test_version_names_package_engine_and_model_format(run) -> None:
+    code, out, _ = run("--version")
+    assert code == 0
+    assert re.fullmatch(r"uocr \d+\.\d+\.\d+, engine \d+\.\d+\.\d+\S*, model format 1\n", out)
+
+
+def test_help_and_messages_speak_of_flags_as_they_are_typed(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    text = run("read", "--help")[1]
+    budget = next(line for line in text.splitlines() if "--memory-budget" in line)
+    assert "default: 0" not in budget
+    assert "--fresh" in text and "a.gif.md" in text
+    assert "f32, f16, q8 or q4" in run("convert", "--help")[1]
+    assert "--guard-allow is 'x'" in run("read", "a.png", "--guard-allow", "x")[2]
+    assert "--max-new-tokens is -1" in run("read", "a.png", "--max-new-tokens", "-1")[2]
+
+
+def test_arguments_are_checked_before_a_bar_is_drawn(run, tmp_path: Path) -> None:
+    for arguments in (
+        ("convert", str(GOLDEN / "model"), str(tmp_path / "a.uocr"), "--quant", "q5"),
+        ("convert", str(tmp_path / "none"), str(tmp_path / "a.uocr")),
+        ("convert", str(GOLDEN / "model"), str(tmp_path)),
+        ("pull", "no-name"),
+        ("pull", "owner/name", "--quant", "q5"),
+    ):
+        code, out, err = run(*arguments)
+        assert code >= 20 and out == ""
+        assert err.startswith("uocr: ") and err.count("\n") == 1, err
+
+
+def test_a_refused_budget_shows_what_would_be_needed(run) -> None:
+    _, _, err = run("read", SCREENSHOT, "--memory-budget", "40 MB")
+    lines = err.splitlines()
+    assert lines[0].startswith("uocr: ")
+    assert lines[1].split() == ["memory", "estimate"]
+    assert "peak" not in err and len(lines) > 3
+
+
+def test_an_encrypted_pdf_names_the_flag(run, tmp_path: Path) -> None:
+    import pymupdf
+
+    with pymupdf.open() as document:
+        document.new_page()
+        document.save(tmp_path / "a.pdf", encryption=pymupdf.PDF_ENCRYPT_AES_256, owner_pw="o", user_pw="u")
+    code, _, err = run("read", str(tmp_path / "a.pdf"))
+    assert code == errors.EncryptedFile.exit_code and "--password" in err
 
 
 def test_a_reader_that_goes_away_is_no_error(blank: str) -> None:

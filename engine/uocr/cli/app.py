@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from uocr.cli import check, manage, measure, read
+import uocr
+from uocr import errors, native
+from uocr.cli import check, manage, measure, read, view
+from uocr.modelfile import FORMAT_VERSION
 
 EXIT_CODES = """
 Exit codes, one a cause:
@@ -24,6 +29,29 @@ app = typer.Typer(
     help="Read pictures and PDFs on this machine.",
     rich_markup_mode="rich",
 )
+
+
+def _show_version(asked: bool) -> None:
+    if not asked:
+        return
+    try:
+        engine = native.version()
+    except errors.EngineMissing:
+        engine = "missing"
+    view.out.print(f"uocr {uocr.__version__}, engine {engine}, model format {FORMAT_VERSION}")
+    raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Versions of package, engine and model format.", callback=_show_version,
+                     is_eager=True),
+    ] = False,
+) -> None:
+    """Read pictures and PDFs on this machine."""
+
 
 app.command(epilog=EXIT_CODES)(read.read)
 app.command()(manage.convert)

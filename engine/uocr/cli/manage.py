@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from uocr import models
+from uocr import errors, models
 from uocr.cli import view
 from uocr.convert import convert_checkpoint
 from uocr.modelfile import ModelFile
@@ -16,15 +17,32 @@ from uocr.modelfile import ModelFile
 Quant = Annotated[str, typer.Option(help="f32, f16, q8 or q4.")]
 
 
-def _bar() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-        console=view.err,
-    )
+class _Bar:
+    """A progress bar that is drawn with the first step: by then the arguments were found right."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(),
+            console=view.err,
+        )
+
+    def step(self, what: str, done: int, total: int) -> None:
+        """`done` of `total` bytes."""
+        if not self._progress.tasks:
+            self._progress.start()
+            self._progress.add_task(what)
+        self._progress.update(self._progress.task_ids[0], description=what, completed=done, total=total)
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress.tasks:
+            self._progress.stop()
 
 
 def convert(
@@ -34,14 +52,15 @@ def convert(
     overwrite: Annotated[bool, typer.Option(help="Replace the target if it exists.")] = False,
 ) -> int:
     """Convert a checkpoint to one .uocr file, tensor by tensor."""
-    with _bar() as progress:
-        task = progress.add_task(f"{source.name} to {quant}", total=None)
+    if not overwrite and os.path.lexists(target):
+        raise errors.OutputExists(f"{target} exists; add --overwrite or name another file.")
+    with _Bar() as bar:
         report = convert_checkpoint(
             source,
             target,
             quant,
             overwrite=overwrite,
-            progress=lambda done, total: progress.update(task, completed=done, total=total),
+            progress=lambda done, total: bar.step(f"{source.name} to {quant}", done, total),
         )
     for line in report.lines():
         view.out.print(line, markup=False)
@@ -53,13 +72,8 @@ def pull(
     quant: Quant = "q4",
 ) -> int:
     """Download a model (it resumes), convert it and keep it in the cache; works offline afterwards."""
-    with _bar() as progress:
-        task = progress.add_task(name, total=None)
-
-        def advance(what: str, done: int, total: int) -> None:
-            progress.update(task, description=what, completed=done, total=total)
-
-        path = models.pull(name, quant, progress=advance)
+    with _Bar() as bar:
+        path = models.pull(name, quant, progress=bar.step)
     view.out.print(f"{name} ({quant}) is ready: {path}", markup=False)
     return 0
 

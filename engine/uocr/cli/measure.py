@@ -38,7 +38,7 @@ def bench(
     else:
         figures = measure(models.resolve(model, None))
     if as_json:
-        print(json.dumps(figures.as_dict()))
+        view.write(json.dumps(figures.as_dict()) + "\n")
         return 0
     for name, value in figures.as_dict().items():
         view.out.print(f"{name}: {value:.2f}" if isinstance(value, float) else f"{name}: {value}", markup=False)

@@ -48,14 +48,25 @@ def settings_of(values: Mapping[str, Any]) -> ReadSettings:
                 continue
             value = _numbers(name, value, 4 if name == "region" else None)
         parsed[name] = value
-    return ReadSettings(**parsed)
+    try:
+        return ReadSettings(**parsed)
+    except InvalidRequest as problem:  # it names the setting; here that is a flag
+        words = str(problem)
+        for name in parsed:
+            if words.startswith(f"{name} "):
+                raise InvalidRequest(_flag(name) + words.removeprefix(name)) from None
+        raise
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
 def _numbers(name: str, text: str, count: int | None) -> tuple[int, ...]:
     try:
         numbers = tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise InvalidRequest(f"--{name} is {text!r}; give whole numbers with commas between them.") from None
+        raise InvalidRequest(f"{_flag(name)} is {text!r}; give whole numbers with commas between them.") from None
     if count is not None and len(numbers) != count:
-        raise InvalidRequest(f"--{name} has {len(numbers)} numbers; give {count}: left,top,right,bottom.")
+        raise InvalidRequest(f"{_flag(name)} has {len(numbers)} numbers; give {count}: left,top,right,bottom.")
     return numbers

@@ -13,12 +13,12 @@ import typer
 
 from uocr import errors, events, export, journal
 from uocr.api import UnlimitedOCR
-from uocr.cli import options, view
+from uocr.cli import options, targets, view
 from uocr.control import Control
 from uocr.document import Document, FinishReason, Page
 from uocr.reading import turned
 from uocr.settings import ReadSettings
-from uocr.sources import Source, expand_inputs, open_source
+from uocr.sources import Input, Source, expand_input, open_source
 
 CUT_SHORT = 3
 """Exit code when every page was read and one of them was cut short."""
@@ -27,29 +27,51 @@ CUT_SHORT = 3
 @options.with_settings
 def read(
     inputs: Annotated[list[str], typer.Argument(help="Files, folders, patterns, web addresses; - for standard input.")],
-    format: Annotated[str, typer.Option(help="txt, md, html, json, docx or pdf.")] = "md",
+    format: Annotated[
+        str | None, typer.Option(help="txt, md, html, json, docx or pdf; default: what the suffix of -o says, or md.")
+    ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="File or folder to write; default: show the text.")
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="File to write, or folder (one that exists, ends with / or has no suffix): one file an input, called "
+            "as the input is. Inputs of one name keep their suffix too (a.gif.md, a.webp.md); folders inside a "
+            "folder that was given are kept. Default: show the text.",
+        ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="built-in, a pulled name or a .uocr file.")] = None,
-    quant: Annotated[str | None, typer.Option(help="f16, q8 or q4 of a named model.")] = None,
+    quant: Annotated[str | None, typer.Option(help="f32, f16, q8 or q4 of a named model.")] = None,
     memory_budget: Annotated[
-        str, typer.Option(help='For everything, e.g. "2 GB"; default: 80 % of this machine.')
+        str, typer.Option(help='For everything, e.g. "2 GB"; default: 80 % of this machine.', show_default=False)
     ] = "0",
     threads: Annotated[int, typer.Option(help="0: all this process may use.")] = 0,
     precision: Annotated[str, typer.Option(help="fast or exact.")] = "fast",
-    as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on standard output.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Everything as one JSON document, on standard output.")
+    ] = False,
     per_page: Annotated[bool, typer.Option(help="Write one file a page.")] = False,
-    overwrite: Annotated[bool, typer.Option(help="Replace files that exist.")] = False,
-    resume: Annotated[bool, typer.Option(help="Keep a journal and go on where an earlier run was stopped.")] = False,
+    overwrite: Annotated[bool, typer.Option(help="Replace files that exist; never an input.")] = False,
+    resume: Annotated[
+        bool, typer.Option(help="Keep a journal and go on where an earlier run was stopped; written when complete.")
+    ] = False,
+    fresh: Annotated[bool, typer.Option(help="As --resume, but remove the input's journal and start anew.")] = False,
     profile: Annotated[bool, typer.Option(help="Show calls, time, bytes and share of every operator.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No figures, only text and errors.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No figures, only text, warnings and errors.")] = False,
     **settings: Any,
 ) -> int:
     """Read pictures and PDFs: text on the screen, or documents in files."""
-    job = Job(options.settings_of(settings), "json" if as_json else format, output, per_page, overwrite, resume, quiet)
-    names = expand_inputs(inputs)
-    job.check_targets(names)
+    place = targets.Output.parse(output) if output not in (None, "-") else None
+    if as_json and format not in (None, "json"):
+        raise errors.InvalidRequest(f"--json and --format {format} contradict each other; leave one out.")
+    chosen = targets.choose_format("json" if as_json else format, place)
+    job = Job(options.settings_of(settings), chosen, resume=resume or fresh, fresh=fresh, quiet=quiet)
+    found = job.expand(inputs)
+    if not found:
+        return job.exit_code
+    if place is not None:
+        job.targets = targets.Targets(place, chosen, found, per_page=per_page, overwrite=overwrite)
+        job.targets.check()
     with (
         UnlimitedOCR(
             model,
@@ -62,10 +84,7 @@ def read(
         ) as ocr,
         _stopped_by_ctrl_c(job.control),
     ):
-        for name in names:
-            if job.control.cancelled:
-                break
-            job.read(ocr, name)
+        job.read_all(ocr, [one.name for one in found])
         if profile:
             view.err.print(view.profile_table(ocr.profile()))
     return job.exit_code
@@ -74,99 +93,126 @@ def read(
 class Job:
     """One call of `uocr read` over its inputs."""
 
-    def __init__(
-        self,
-        settings: ReadSettings,
-        format: str,
-        output: Path | None,
-        per_page: bool,
-        overwrite: bool,
-        resume: bool,
-        quiet: bool,
-    ) -> None:
-        if format not in export.FORMATS:
-            raise errors.InvalidRequest(f"--format is {format!r}; choose one of {', '.join(export.FORMATS)}.")
-        if output is None and format in ("docx", "pdf"):
-            raise errors.InvalidRequest(
-                f"A {format} file cannot be shown on the screen; name a file or folder with -o."
-            )
-        self.settings, self.format, self.output = settings, format, output
-        self.per_page, self.overwrite, self.resume, self.quiet = per_page, overwrite, resume, quiet
+    def __init__(self, settings: ReadSettings, format: str, *, resume: bool, fresh: bool, quiet: bool) -> None:
+        self.settings, self.format = settings, format
+        self.resume, self.fresh, self.quiet = resume, fresh, quiet
+        self.targets: targets.Targets | None = None
+        """None: results go to standard output."""
         self.control = Control()
         self.exit_code = 0
-        self.to_folder = False
+        self._collected: list[Document] = []
+        """Documents that standard output gets as one at the end."""
+        self._journals: list[Path] = []
+        """Journals of collected documents that are complete: they go when standard output has them."""
 
-    def check_targets(self, names: list[str | Path]) -> None:
-        """Refuses before any work what could not be written at the end."""
-        if self.output is None:
-            return
-        self.to_folder = self.output.is_dir() or len(names) > 1 or not self.output.suffix
-        if self.to_folder:
-            self.output.mkdir(parents=True, exist_ok=True)
-        taken: dict[Path, str | Path] = {}
-        for name in names:
-            target = self.target(name)
-            if target in taken:
-                raise errors.OutputExists(
-                    f"{taken[target]} and {name} would both be written to {target}; "
-                    "read them in two runs with two folders."
-                )
-            taken[target] = name
-            if target.exists() and not self.overwrite and not self.per_page:
-                raise errors.OutputExists(f"{target} exists; add --overwrite or name another place with -o.")
+    def expand(self, arguments: list[str]) -> list[Input]:
+        """The inputs that the arguments stand for, each once; what stands for none is told and counted."""
+        found: dict[str | Path, Input] = {}
+        for argument in arguments:
+            try:
+                for one in expand_input(argument):
+                    found.setdefault(one.name, one)
+            except errors.UocrError as problem:
+                self._tell(problem)
+        return list(found.values())
 
-    def target(self, name: str | Path) -> Path:
-        assert self.output is not None
-        if not self.to_folder:
-            return self.output
-        stem = "standard-input" if str(name) == "-" else Path(str(name).rstrip("/").rpartition("/")[2] or "page").stem
-        return self.output / f"{stem}.{self.format}"
+    def read_all(self, ocr: UnlimitedOCR, names: list[str | Path]) -> None:
+        """Reads every input and delivers what is read."""
+        try:
+            for name in names:
+                if self.control.cancelled:
+                    break
+                self.read(ocr, name)
+            if self._collected:
+                view.write(export.to_text(self._collected, self.format))
+                for path in self._journals:
+                    journal.discard(path)
+        except errors.OutputFailed as problem:
+            self._tell(problem)
+            self._keep_text(problem, "standard-output")
+        finally:
+            if self.targets is not None:
+                self.targets.remove_empty()
 
     def read(self, ocr: UnlimitedOCR, name: str | Path) -> None:
         """Reads one input; its errors are told and counted, and never stop the next."""
         s = self.settings
+        log = None
         try:
             with open_source(
                 name, pages=s.pages, dpi=s.dpi, password=s.password, compat=s.compat, limits=ocr.limits
             ) as source:
-                document = self._read(ocr, source)
+                if self.resume:
+                    log = self._open_journal(ocr, source)
+                document = self._read(ocr, source, log)
                 self._note_pages(document)
-                if any(p.finish_reason is not FinishReason.ERROR for p in document.pages):
-                    self._write(document, source, name)
+                self._deliver(document, source, name, log)
+        except errors.OutputFailed as problem:
+            self._tell(problem)
+            self._keep_text(problem, str(name))
+            self._tell_journal(str(name), log)
+        except errors.EncryptedFile as problem:
+            self._tell(errors.EncryptedFile(f"{problem} Use --password."))
         except errors.UocrError as problem:
-            view.error(problem)
-            self._fail(problem.exit_code)
+            self._tell(problem)
+        finally:
+            if log is not None:
+                log.close()
 
-    def _read(self, ocr: UnlimitedOCR, source: Source) -> Document:
-        log = None
-        if self.resume:
-            identity = ocr.identity(source)
-            log = journal.Journal.open(journal.default_path(source.name, identity), identity)
+    def _open_journal(self, ocr: UnlimitedOCR, source: Source) -> journal.Journal:
+        identity = ocr.identity(source)
+        path = journal.default_path(source.name, identity)
+        try:
+            if self.fresh:
+                journal.discard(path)
+            return journal.Journal.open(path, identity, ocr.recorded())
+        except errors.JournalMismatch as problem:
+            if not problem.changed:
+                raise
+            raise errors.JournalMismatch(f"{problem} With --fresh it is removed.", problem.changed) from problem
+        except errors.OutputFailed as problem:
+            raise errors.OutputFailed(
+                f"{problem} Read without --resume, or set XDG_STATE_HOME to a folder that can be written."
+            ) from problem
+
+    def _read(self, ocr: UnlimitedOCR, source: Source, log: journal.Journal | None) -> Document:
         done: dict[int, Page] = {p.index: p for p in log.pages} if log is not None else {}
         if done and not self.quiet:
             view.err.print(f"{source.name}: going on after {len(done)} pages of the journal", markup=False)
+        if self._streams:
+            for page in done.values():
+                view.out.print(page.text + "\n", markup=False)
         document = None
+        threshold = float(ocr.front_end.get("confidence_threshold", 0.0))
         for event in ocr.stream(source, control=self.control, skip=done):
-            self._show(event)
+            self._show(event, threshold)
             if isinstance(event, events.PageFinished):
                 if event.error is not None:
                     self._fail(event.error.exit_code)
-                elif log is not None and event.page.complete:
-                    log.append(event.page)
+                elif log is not None and event.page.complete and event.page.index not in done:
+                    log = self._append(log, event.page)
             if isinstance(event, events.DocumentFinished):
                 document = event.document
         assert document is not None
-        document.pages = sorted([*done.values(), *document.pages], key=lambda p: source.indices.index(p.index))
-        if log is not None:
-            log.close(finished=document.complete)
+        pages = {p.index: p for p in document.pages} | done
+        document.pages = [pages[index] for index in source.indices if index in pages]
         return document
+
+    def _append(self, log: journal.Journal, page: Page) -> journal.Journal | None:
+        """Writes a page down. A journal that fails is told, and reading goes on without it."""
+        try:
+            log.append(page)
+            return log
+        except errors.OutputFailed as problem:
+            self._tell(problem)
+            return None
 
     @property
     def _streams(self) -> bool:
         """Text goes to a terminal while it is read; anywhere else whole documents are written at the end."""
-        return self.output is None and self.format in ("md", "txt") and sys.stdout.isatty()
+        return self.targets is None and self.format in ("md", "txt") and sys.stdout.isatty()
 
-    def _show(self, event: events.ReadEvent) -> None:
+    def _show(self, event: events.ReadEvent, threshold: float) -> None:
         match event:
             case events.PageStarted(page=page) if not self.quiet:
                 view.err.print(
@@ -183,16 +229,49 @@ class Job:
                 elif not self.quiet:
                     for line in view.page_lines(page):
                         view.err.print(line, style="dim", markup=False)
+                for line in view.page_warnings(page, threshold):
+                    view.err.print(f"{page.source}, {line}", style="yellow", markup=False)
+
+    def _deliver(self, document: Document, source: Source, name: str | Path, log: journal.Journal | None) -> None:
+        """Writes the result; the journal goes when a complete one was written.
+
+        With a journal, a document that was stopped is not written: nothing stands in the way of the same command.
+        """
+        reasons = {page.finish_reason for page in document.pages}
+        if reasons <= {FinishReason.ERROR}:
+            return
+        if log is not None and reasons & {FinishReason.CANCELLED, FinishReason.NOT_READ}:
+            self._tell_journal(source.name, log)
+            return
+        if self.targets is None and self.format in ("json", "html"):
+            self._collected.append(document)
+            if log is not None and document.complete:
+                self._journals.append(log.path)
+                return
+        else:
+            self._write(document, source, name)
+        if log is None:
+            return
+        if document.complete or not log.pages:
+            log.close(finished=True)
+        elif not self.quiet:
+            view.err.print(
+                f"{source.name}: {len(log.pages)} complete pages stay in the journal; the same command"
+                f"{' with --overwrite' if self.targets is not None else ''} reads only the others again",
+                markup=False,
+            )
 
     def _write(self, document: Document, source: Source, name: str | Path) -> None:
-        """Documents into files, or to standard output what was not streamed there already."""
-        if self.output is not None:
+        """One document into its files, or to standard output what was not streamed there already."""
+        if self.targets is not None:
+            target = self.targets[name]
+            self.targets.make_folder(target)
             exported = export.export(
                 document,
-                self.target(name),
+                target,
                 self.format,
-                overwrite=self.overwrite,
-                per_page=self.per_page,
+                overwrite=self.targets.overwrite,
+                per_page=self.targets.per_page,
                 page_images=_page_images(source, self.settings),
                 originals=_originals(source, name, self.settings),
             )
@@ -200,8 +279,29 @@ class Job:
                 if not self.quiet:
                     view.err.print(line, markup=False)
         elif not self._streams:
-            sys.stdout.write(export.to_text(document, self.format))
-            sys.stdout.flush()
+            view.write(export.to_text(document, self.format))
+
+    def _keep_text(self, problem: errors.OutputFailed, name: str) -> None:
+        """What could not be written is saved in the state folder, or shown when not even that works."""
+        if not problem.text:
+            return
+        try:
+            path = targets.rescue(problem.text, name)
+        except OSError:
+            view.err.print("The text that was read is shown instead.")
+            view.write(problem.text + "\n")
+        else:
+            view.err.print(f"The text that was read is kept in {path}.", markup=False)
+
+    def _tell_journal(self, name: str, log: journal.Journal | None) -> None:
+        if log is not None and log.pages:
+            without = " without --fresh" if self.fresh else ""
+            count = f"{len(log.pages)} pages are" if len(log.pages) > 1 else "1 page is"
+            view.err.print(f"{name}: {count} in the journal; run the same command{without} to go on", markup=False)
+
+    def _tell(self, problem: errors.UocrError) -> None:
+        view.error(problem)
+        self._fail(problem.exit_code)
 
     def _note_pages(self, document: Document) -> None:
         if self.control.cancelled:
@@ -227,9 +327,10 @@ def _page_images(source: Source, settings: ReadSettings) -> Callable[[Page], Any
 
 def _originals(source: Source, name: str | Path, settings: ReadSettings) -> export.Originals | None:
     """The PDF file behind the pages, to keep its pages as they are; a turned page fits only its own picture."""
-    if source.kind != "pdf" or settings.rotate or not Path(name).is_file():
+    path = targets.local_path(name)
+    if source.kind != "pdf" or settings.rotate or path is None or not path.is_file():
         return None
-    original = export.Original(Path(name), settings.password)
+    original = export.Original(path, settings.password)
     return lambda page: original
 
 

@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from uocr import markup
 from uocr.document import FinishReason, Page
-from uocr.errors import OverBudget, UocrError
+from uocr.errors import OutputFailed, OverBudget, UocrError
+from uocr.export.target import failed
 from uocr.native import ProfileRow
 
+
+class _StandardError:
+    """Standard error for messages: one that is closed, full or without a reader never stops the work."""
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+
 out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+err = Console(file=_StandardError(), highlight=False, soft_wrap=True)  # type: ignore[arg-type]
 
 FINISH_WORDS = {
     FinishReason.EOS: "complete",
@@ -36,16 +58,26 @@ def size(count: float) -> str:
     raise AssertionError
 
 
-def memory_table(estimate: Mapping[str, int], peak: Mapping[str, int]) -> Table:
-    """Memory by category: promised and reached."""
+def estimate_table(estimate: Mapping[str, int]) -> Table:
+    """Memory by category, as it would be needed."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("memory")
     table.add_column("estimate", justify="right")
-    table.add_column("peak", justify="right")
     for name, promised in estimate.items():
-        if promised or peak.get(name):
-            table.add_row(name, size(promised), size(peak.get(name, 0)))
+        if promised:
+            table.add_row(name, size(promised))
     return table
+
+
+def write(text: str) -> None:
+    """Text to standard output, as it is. Raises OutputFailed, which keeps the text; BrokenPipeError."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputFailed(str(failed(Path("standard output"), error)), text) from error
 
 
 def stream(event: markup.Event) -> None:
@@ -61,7 +93,7 @@ def error(problem: UocrError) -> None:
     """One line for what went wrong; a refused budget also shows the table it was refused with."""
     err.print(f"uocr: {problem}", markup=False, style="red")
     if isinstance(problem, OverBudget) and problem.estimate:
-        err.print(memory_table(problem.estimate, {}))
+        err.print(estimate_table(problem.estimate))
 
 
 def profile_table(rows: Sequence[ProfileRow]) -> Table:
@@ -99,5 +131,18 @@ def page_lines(page: Page) -> list[str]:
         lines.append(f"time: vision {t.vision_s:.2f} s, prefill {t.prefill_s:.2f} s, decode {t.decode_s:.2f} s")
     if page.confidence is not None:
         lines.append(f"confidence: {page.confidence:.3f}")
+    if page.has_text_layer:
+        lines.append("note: the PDF page has text of its own")
     lines += [f"note: {problem}" for problem in page.problems]
     return lines
+
+
+def page_warnings(page: Page, threshold: float) -> list[str]:
+    """What a person should know before trusting a page's text; `threshold` (0..1) is the model's own."""
+    told = []
+    if page.confidence is not None and page.confidence < threshold:
+        told.append(f"the model is unsure (confidence {page.confidence:.2f}); the text may be wrong")
+    if page.complete and not page.text:
+        told.append("no text found")
+    layer = "; the PDF page has text of its own" if page.has_text_layer else ""
+    return [f"page {page.index + 1}: {words}{layer}" for words in told]

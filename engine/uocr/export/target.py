@@ -31,7 +31,7 @@ _REASONS = {
     errno.EACCES: "writing there is not allowed; choose another place",
     errno.EPERM: "writing there is not allowed; choose another place",
     errno.ENOENT: "the folder does not exist; create it first",
-    errno.ENOTDIR: "the folder does not exist; create it first",
+    errno.ENOTDIR: "a file stands where a folder should be; choose another place",
     errno.EISDIR: "a folder has that name; choose another name",
     errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
     errno.ELOOP: "symbolic links there lead in a circle; choose another place",
