@@ -61,7 +61,7 @@ def test_every_part_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
         (tmp_path / f"{name}.json").write_text(json.dumps(value), "utf-8")
     text = made(tmp_path, monkeypatch, capsys)
     assert "| tables (base): one table | 2 | uocr | 1.50 (0.50 to 2.50) | 4.00 | 1.0 | 0.9 |" in text
-    assert "| 1 pages invented on |" in text
+    assert "| inventions on 1 pages |" in text
     assert "uocr 0.5, peer 0.5" in text
     assert "below **0.71**" in text
     assert "Difference +0.100 points, 95 % interval of the paired bootstrap -0.100 to +0.150" in text
