@@ -11,6 +11,7 @@ constant uint FLOAT_TILES [[function_constant(1)]]; // 1: float, 0: half
 constant uint SOURCE [[function_constant(2)]];      // GPU_SOURCE_*
 constant uint GATED [[function_constant(3)]];       // 1: a second weight, y = silu(first) * second
 constant uint EXPERTS [[function_constant(4)]];     // 1: threadgroup z is an expert with its own rows
+constant uint SECOND_TYPE [[function_constant(5)]]; // of the second weight, WEIGHT_TYPE where there is none
 
 constant constexpr uint THREADS = 128;
 constant constexpr uint M = GPU_TILE_ROWS;
@@ -65,7 +66,7 @@ static inline float4 inputs_of(thread const row_source &s, constant gpu_gemm_arg
 // Input number of column c of tile step k0: in order, except that a q4 tile takes both nibbles of 16 bytes,
 // so that every byte is read once. The two halves of such a tile lie 32 inputs apart.
 static inline uint input_number(uint k0, uint c) {
-    if (WEIGHT_TYPE != Q4) return k0 + c;
+    if (WEIGHT_TYPE != Q4 && SECOND_TYPE != Q4) return k0 + c;
     return k0 / GROUP * GROUP + (k0 % GROUP) / 2 + (c < K / 2 ? c : c + GROUP / 2 - K / 2);
 }
 
@@ -81,14 +82,14 @@ static inline void stage_inputs(thread const row_source &s, constant gpu_gemm_ar
 
 // 32 weight rows x 32 inputs: each thread a quarter of one row.
 template <typename T>
-static inline void stage_weights(device const uchar *payload, device const half *scales,
+static inline void stage_weights(uint type, device const uchar *payload, device const half *scales,
                                  constant gpu_gemm_args &args, ulong matrix_row, uint col0, uint k0,
                                  uint thread_index, threadgroup T *tile) {
     const uint n = thread_index / 4, part = thread_index % 4;
     threadgroup T *out = tile + n * K;
     const bool inside = col0 + n < args.cols;
     const ulong row = matrix_row + col0 + n;
-    if (WEIGHT_TYPE == Q4) {
+    if (type == Q4) {
         const ulong group = row * (args.depth / GROUP) + k0 / GROUP;
         uchar4 q = uchar4(0x88);
         float scale = 0.0f;
@@ -104,16 +105,15 @@ static inline void stage_weights(device const uchar *payload, device const half 
     }
     for (uint c = 8 * part; c < 8 * part + 8; c += 4) {
         float4 v = float4(0.0f);
-        const uint k = k0 + c;
+        const uint k = input_number(k0, c);
         const ulong at = row * args.depth + k;
         if (inside && k + 4 <= args.depth) {
-            if (WEIGHT_TYPE == Q8)
-                v = float4(((device const char4 *)(payload + at))[0]) * float(scales[at / GROUP]);
-            else if (WEIGHT_TYPE == F16) v = float4(((device const packed_half4 *)(payload + 2 * at))[0]);
+            if (type == Q8) v = float4(((device const char4 *)(payload + at))[0]) * float(scales[at / GROUP]);
+            else if (type == F16) v = float4(((device const packed_half4 *)(payload + 2 * at))[0]);
             else v = float4(((device const packed_float4 *)(payload + 4 * at))[0]);
         } else if (inside)
             for (uint i = 0; i < 4 && k + i < args.depth; i++)
-                v[i] = vector_at(payload + weight_bytes(WEIGHT_TYPE, row * args.depth), WEIGHT_TYPE, k + i);
+                v[i] = vector_at(payload + weight_bytes(type, row * args.depth), type, k + i);
         for (uint i = 0; i < 4; i++) out[c + i] = T(v[i]);
     }
 }
@@ -153,9 +153,10 @@ product(thread const row_source &source, device const uchar *payload, device con
         }
     for (uint k0 = 0; k0 < args.depth; k0 += K) {
         stage_inputs<T>(source, args, row0, rows, k0, thread_index, inputs);
-        stage_weights<T>(payload, scales, args, matrix_row, col0, k0, thread_index, weights);
+        stage_weights<T>(WEIGHT_TYPE, payload, scales, args, matrix_row, col0, k0, thread_index, weights);
         if (GATED)
-            stage_weights<T>(payload2, scales2, args, matrix_row, col0, k0, thread_index, weights + N * K);
+            stage_weights<T>(SECOND_TYPE, payload2, scales2, args, matrix_row, col0, k0, thread_index,
+                             weights + N * K);
         threadgroup_barrier(mem_flags::mem_threadgroup);
         multiply<T>(inputs, weights, simdgroup, first);
         if (GATED) multiply<T>(inputs, weights + N * K, simdgroup, second);

@@ -1,4 +1,4 @@
-"""What one token of the full model costs, counted by a device that runs nothing; every error path of its encoding."""
+"""What one token of the full model costs, counted by a device that runs nothing; its error paths."""
 
 from __future__ import annotations
 

@@ -65,6 +65,27 @@ static void cancel(ops *o) {
     tensor_free(o, x), tensor_free(o, y);
 }
 
+/* With the profile on, the numbers are the same and every kernel is counted. */
+static void profiled(ops *o) {
+    uocr_profile *profile = o->backend->profile;
+    gpu_counts before = uocr_backend_gpu_counts(o->backend);
+    *profile = (uocr_profile){.enabled = true, .phase = "decode"};
+    test_experts(o);
+    profile->enabled = false;
+    gpu_counts after = uocr_backend_gpu_counts(o->backend);
+    uint64_t dispatches = 0, bytes = 0, experts = 0;
+    for (uint32_t i = 0; i < profile->count; i++) {
+        bool all = strcmp(profile->row[i].name, "decode/dispatches") == 0;
+        dispatches += all ? profile->row[i].calls : 0;
+        bytes += all ? profile->row[i].bytes : 0;
+        experts += strcmp(profile->row[i].name, "decode/experts") == 0 ? profile->row[i].calls : 0;
+    }
+    expect_true(o, "the profile has every dispatch", dispatches == after.dispatches - before.dispatches);
+    expect_true(o, "the profile has every byte",
+                bytes == after.read + after.written - before.read - before.written);
+    expect_true(o, "the profile has the operators", experts > 10);
+}
+
 static void run_all(ops *o, bool exact, const char *only) {
     o->random = 20240607;
     o->digest = 0;
@@ -101,7 +122,9 @@ static unsigned run(bool exact, uint32_t order, const char *only, uint64_t *dige
     }
     gpu_host_order(device, order);
     run_all(&o, exact, only);
+    *digest = o.digest;
     if (order == MSL_FORWARD) cancel(&o);
+    if (order == MSL_FORWARD && !only) profiled(&o);
     if (o.failures) printf("last failure of the device: %s\n", device->failure(device));
     o.backend->destroy(o.backend);
     for (uint32_t c = 0; c < UOCR_MEMORY_CATEGORIES; c++)
@@ -111,7 +134,6 @@ static unsigned run(bool exact, uint32_t order, const char *only, uint64_t *dige
         }
     printf("%s, lane order %u: %u checks, %u failures, largest error %.2f of its bound (%s)\n",
            exact ? "exact" : "fast", order, o.checks, o.failures, o.worst, o.worst_name);
-    *digest = o.digest;
     return o.failures;
 }
 

@@ -212,8 +212,61 @@ static unsigned compare(bool exact, size_t used, size_t fused_dispatches) {
     return failures + s.o.failures;
 }
 
+/* Every expert that a chunk of the prompt uses is read once: its rows share the tiles of its weights. */
+static void count_experts(void *observer, const gpu_dispatch *d, const msl_counts *counts) {
+    step *s = observer;
+    if (strcmp(d->kernel, "gemm") != 0 || !counts->loaded) return;
+    bool gated = d->constants[3] != 0;
+    uint64_t loaded = 0, whole = 0;
+    for (size_t a = 0; a < GPU_MOST_ARGUMENTS; a++) {
+        bool weights = a == 1 || a == 2 || (gated && (a == 6 || a == 7));
+        if (!weights) continue;
+        loaded += counts->loaded_from[a];
+        whole += d->argument[a].bytes;
+    }
+    expect_true(&s->o, "an expert is read once", loaded == whole / EXPERTS * s->used);
+    s->weighed++;
+}
+
+static unsigned prefill_experts(void) {
+    enum { ROWS = 48 };
+    uocr_config config = {
+        .hidden = HIDDEN, .heads = HEADS, .head_dim = DIM, .experts = EXPERTS, .top_k = TOP_K};
+    uocr_error error = {.size = sizeof error};
+    uocr_memory memory = {.budget = (uint64_t)1 << 30};
+    static uocr_profile profile;
+    gpu_device *device;
+    step s = {.o = {.verify = true, .exact = true, .random = 9}, .used = EXPERTS - 1};
+    ops *o = &s.o;
+    if (gpu_device_open(NULL, 0, &device, &error) != UOCR_OK ||
+        uocr_backend_gpu_create(&config, device, UOCR_PRECISION_FAST, &memory, &profile, &o->backend,
+                                &error) != UOCR_OK)
+        return 1;
+    gpu_host_observe(device, count_experts, &s);
+    weight gate = weight_random(o, UOCR_Q4, EXPERTS, INNER, HIDDEN, 1),
+           up = weight_random(o, UOCR_Q4, EXPERTS, INNER, HIDDEN, 1);
+    weight down = weight_random(o, UOCR_Q8, EXPERTS, HIDDEN, INNER, 1);
+    uocr_tensor x = tensor_random(o, ROWS, HIDDEN, 0, 1), y = tensor_random(o, ROWS, HIDDEN, 0, 1);
+    uocr_tensor ids = tensor_new(o, UOCR_I32, ROWS, TOP_K, 0), weights = tensor_random(o, ROWS, TOP_K, 0, 1);
+    double id[ROWS * TOP_K]; /* all experts but the last, each by at most 64 rows */
+    for (size_t i = 0; i < ROWS * TOP_K; i++) id[i] = (double)(i % (EXPERTS - 1));
+    tensor_write(o, ids, id);
+    uocr_buffer *space =
+        workspace(o, o->backend->experts_workspace(o->backend, ROWS, TOP_K, EXPERTS, HIDDEN, INNER));
+    expect_ok(o, "experts",
+              o->backend->experts(o->backend, x, ids, weights, &gate.view, &up.view, &down.view, y));
+    expect_ok(o, "finish", o->backend->finish(o->backend));
+    expect_true(o, "both products were weighed wherever loads are",
+                s.weighed == (gpu_host_checks(device) ? 2 : 0));
+    tensor_free(o, x), tensor_free(o, y), tensor_free(o, ids), tensor_free(o, weights);
+    weight_free(&gate), weight_free(&up), weight_free(&down);
+    o->backend->buffer_destroy(o->backend, space);
+    o->backend->destroy(o->backend);
+    return o->failures;
+}
+
 int main(void) {
-    unsigned failures = 0;
+    unsigned failures = prefill_experts();
     for (int exact = 0; exact < 2; exact++) {
         failures += compare(exact, 40, 5 + 2 * 6);  /* one block of keys */
         failures += compare(exact, 300, 6 + 2 * 7); /* two blocks: one kernel more a layer */

@@ -62,6 +62,8 @@ uocr_status gpu_encode(gpu_backend *b, const gpu_dispatch *d, uint64_t read, uin
     b->counts.encoders += b->encoded == 0;
     b->counts.read += read;
     b->counts.written += written;
+    /* One row a phase: how many kernels, and the bytes that they read and write. */
+    if (b->base.profile) uocr_profile_add(b->base.profile, "dispatches", 0, read + written, 0);
     if (status == UOCR_OK && ++b->encoded == SUBMIT_EVERY) {
         b->encoded = 0;
         status = b->device->submit(b->device);
@@ -117,10 +119,10 @@ double gpu_clock(const gpu_backend *b) {
     return b->base.profile && b->base.profile->enabled ? uocr_now() : 0;
 }
 
+/* Work that is put off is timed with the operator that takes it. */
 uocr_status gpu_end(gpu_backend *b, const char *name, double begun, uint64_t bytes, double flops) {
     if (!b->base.profile || !b->base.profile->enabled) return UOCR_OK;
-    uocr_status status = gpu_settle(b); /* what is timed is not put off */
-    if (status == UOCR_OK) status = gpu_wait(b);
+    uocr_status status = b->later.what == GPU_NOTHING ? gpu_wait(b) : UOCR_OK;
     uocr_profile_add(b->base.profile, name, uocr_now() - begun, bytes, flops);
     return status;
 }
@@ -210,15 +212,19 @@ static void destroy(uocr_backend *backend) {
     uocr_memory_free(memory, UOCR_MEMORY_TRANSIENT, b, sizeof *b);
 }
 
-/* Limits of the kernels (metal/arguments.h). */
+/* Limits of the kernels (metal/arguments.h). A window's relative positions and its keys share 32 KB of
+ * threadgroup memory: sides of 80 tokens with heads of 64. */
 static uocr_status check_shapes(const uocr_config *c, uocr_error *error) {
-    struct {
+    enum { LARGEST_VIEW = 1280, MOST_SIDE = 80, MOST_SAM_HEAD = 64 };
+    const struct {
         const char *what;
         uint32_t value, most, multiple;
     } limits[] = {
         {"the decoder's head width", c->head_dim, GPU_MOST_HEAD_DIM, 4},
-        {"SAM's head width", c->sam_heads ? c->sam_width / c->sam_heads : 0, GPU_MOST_HEAD_DIM, 4},
+        {"SAM's head width", c->sam_heads ? c->sam_width / c->sam_heads : 0, MOST_SAM_HEAD, 4},
         {"CLIP's head width", c->clip_heads ? c->clip_width / c->clip_heads : 0, GPU_MOST_HEAD_DIM, 4},
+        {"the side of SAM's windows", c->sam_window, MOST_SIDE, 1},
+        {"the side of a view in SAM's tokens", c->sam_patch ? LARGEST_VIEW / c->sam_patch : 0, MOST_SIDE, 1},
         {"the number of experts", c->experts, GPU_MOST_EXPERTS, 1},
         {"the number of experts a token", c->top_k, GPU_MOST_TOP_K, 1},
     };

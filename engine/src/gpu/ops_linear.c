@@ -9,7 +9,6 @@ uocr_status gpu_multiply(gpu_backend *b, const gpu_product *p) {
     uint32_t row_tiles = gpu_divide_up(p->args.rows, GPU_TILE_ROWS),
              col_tiles = gpu_divide_up(p->args.cols, GPU_TILE_COLS);
     gpu_dispatch d = gpu_kernel("gemm", col_tiles, 128);
-    assert(!second || second->dtype == w->dtype);
     d.groups[1] = row_tiles;
     d.groups[2] = p->experts ? p->experts : 1;
     gpu_constant(&d, 0, w->dtype);
@@ -17,6 +16,7 @@ uocr_status gpu_multiply(gpu_backend *b, const gpu_product *p) {
     gpu_constant(&d, 2, p->source);
     gpu_constant(&d, 3, second != NULL);
     gpu_constant(&d, 4, p->experts > 0);
+    gpu_constant(&d, 5, second ? second->dtype : w->dtype);
     d.argument[0] = p->x;
     gpu_weight(&d, 1, w);
     if (p->bias) gpu_vector(&d, 3, p->bias);

@@ -10,6 +10,8 @@
 #ifndef MSL_H
 #define MSL_H
 
+#define __METAL_VERSION__ 300
+
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
