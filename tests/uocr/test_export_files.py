@@ -350,7 +350,7 @@ def test_a_descriptor_that_leads_to_a_file_is_appended_to(tmp_path):
     ("name", "words"),
     [
         ("n" * 300 + ".txt", "the name is too long"),
-        ("file/a.txt", "the folder does not exist"),
+        ("file/a.txt", "a file stands where a folder should be"),
         ("circle", "in a circle"),
         ("circle/a.txt", "in a circle"),
     ],
