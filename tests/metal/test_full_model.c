@@ -1,4 +1,5 @@
-/* One generated token of the full model's shapes, encoded and not run: a device that only counts.
+/* One generated token and one view of the full model's shapes, encoded and not run: a device that only
+ * counts.
  *
  * Weights have no payload, so nothing but counts can be asked of this device: dispatches, command buffers,
  * and the bytes that the back end says it reads. The floor of the bytes is each active weight once, computed
@@ -7,7 +8,10 @@
 
 #include <stdlib.h>
 
+#include "clip.h"
 #include "decoder.h"
+#include "fuse.h"
+#include "sam.h"
 #include "gpu/gpu.h"
 
 enum { PROMPT = 1113, STEP = 40, RING = 128 };
@@ -94,7 +98,23 @@ static uocr_config full(void) {
                          .ring_window = RING,
                          .routed_scale = 1,
                          .rope_theta = 10000,
-                         .rms_eps = 1e-6f};
+                         .rms_eps = 1e-6f,
+                         .sam_width = 768,
+                         .sam_blocks = 12,
+                         .sam_heads = 12,
+                         .sam_mlp = 3072,
+                         .sam_window = 14,
+                         .sam_patch = 16,
+                         .sam_grid = 64,
+                         .sam_neck = 256,
+                         .sam_net2 = 512,
+                         .sam_net3 = 1024,
+                         .clip_width = 1024,
+                         .clip_layers = 24,
+                         .clip_heads = 16,
+                         .clip_mlp = 4096,
+                         .clip_positions = 257,
+                         .projector_in = 2048};
 }
 
 /* The q4 profile: attention q8, everything else q4, norms and router 16 bit. */
@@ -123,6 +143,77 @@ static void bind(const uocr_config *c, uocr_weights *w) {
         layer->expert_up = matrix(UOCR_Q4, e, h, c->experts, active);
         layer->expert_down = matrix(UOCR_Q4, h, e, c->experts, active);
     }
+}
+
+static uocr_dense dense(size_t rows, size_t cols) {
+    return (uocr_dense){matrix(UOCR_Q4, rows, cols, 1, 0), matrix(UOCR_F16, 1, rows, 1, 0)};
+}
+static uocr_norm norm(size_t cols) {
+    return (uocr_norm){matrix(UOCR_F16, 1, cols, 1, 0), matrix(UOCR_F16, 1, cols, 1, 0)};
+}
+
+static void bind_vision(const uocr_config *c, uocr_weights *w) {
+    size_t sam = c->sam_width, clip = c->clip_width;
+    w->patch_embed = dense(sam, 3 * c->sam_patch * c->sam_patch);
+    w->sam_pos = matrix(UOCR_F16, c->sam_grid * c->sam_grid, sam, 1, 0);
+    for (size_t b = 0; b < c->sam_blocks; b++)
+        w->sam[b] = (uocr_sam_block){.norm1 = norm(sam),
+                                     .norm2 = norm(sam),
+                                     .qkv = dense(3 * sam, sam),
+                                     .proj = dense(sam, sam),
+                                     .lin1 = dense(c->sam_mlp, sam),
+                                     .lin2 = dense(sam, c->sam_mlp),
+                                     .global = b % 3 == 2};
+    w->neck0 = matrix(UOCR_F16, c->sam_neck, sam, 1, 0);
+    w->neck2 = matrix(UOCR_F16, c->sam_neck, 9 * c->sam_neck, 1, 0);
+    w->neck1 = w->neck3 = norm(c->sam_neck);
+    w->net_2 = matrix(UOCR_F16, c->sam_net2, 9 * c->sam_neck, 1, 0);
+    w->net_3 = matrix(UOCR_F16, c->sam_net3, 9 * c->sam_net2, 1, 0);
+    w->clip_class = matrix(UOCR_F16, 1, clip, 1, 0);
+    w->clip_pos = matrix(UOCR_F16, c->clip_positions, clip, 1, 0);
+    w->clip_pre = norm(clip);
+    for (size_t l = 0; l < c->clip_layers; l++)
+        w->clip[l] = (uocr_clip_layer){norm(clip),
+                                       norm(clip),
+                                       dense(3 * clip, clip),
+                                       dense(clip, clip),
+                                       dense(c->clip_mlp, clip),
+                                       dense(clip, c->clip_mlp)};
+    w->projector = dense(c->hidden, c->projector_in);
+    w->newline = w->separator = matrix(UOCR_F16, 1, c->hidden, 1, 0);
+}
+
+/* One view of 1024 pixels from its bytes to its visual rows. */
+static uocr_status view(const uocr_model *model) {
+    enum { SIZE = 1024, SIDE = 16, ROWS = SIDE * (SIDE + 1) + 1 };
+    const uocr_config *config = model->config;
+    uocr_backend *backend = model->backend;
+    uocr_layout layout = {.pages = 1, .global_side = SIDE};
+    uocr_arena arena = {.category = UOCR_MEMORY_VISION_WORKSPACE};
+    uocr_sam sam;
+    uocr_clip clip;
+    uocr_fuse fuse;
+    uocr_sight sight;
+    uocr_tensor rgb = {0}, rows = {0};
+    for (int made = 0; made < 2; made++) { /* measured, then bound */
+        rgb = uocr_arena_tensor(&arena, UOCR_U8, SIZE * SIZE, 3);
+        rows = uocr_arena_tensor(&arena, UOCR_F32, ROWS, config->hidden);
+        uocr_sam_layout_tables(model, SIZE, &arena, &sam);
+        uocr_clip_layout_tables(model, SIDE, &arena, &clip);
+        uocr_fuse_layout(model, SIDE, &arena, &fuse);
+        uocr_sam_layout(model, &arena, &sam);
+        uocr_clip_layout(model, &arena, &clip);
+        if (!made) UOCR_TRY(uocr_arena_create(&arena, backend));
+    }
+    UOCR_TRY(uocr_fuse_marks(model, &layout, rows));
+    for (size_t p = 0; p < uocr_sam_pieces(config); p++)
+        UOCR_TRY(uocr_sam_piece(model, &sam, p, 0, rgb, fuse.features));
+    for (size_t p = 0; p < uocr_clip_pieces(config); p++)
+        UOCR_TRY(uocr_clip_piece(model, &clip, p, 0, fuse.features));
+    UOCR_TRY(uocr_fuse_view(model, &fuse, &layout, 0, clip.x, rows, &sight));
+    UOCR_TRY(backend->finish(backend));
+    uocr_arena_destroy(&arena, backend);
+    return UOCR_OK;
 }
 
 /* One token through every layer to its choice. */
@@ -181,6 +272,17 @@ int main(void) {
            "%.1f MB of cache\n",
            (unsigned long long)dispatches, (unsigned long long)(counts.encoders - before.encoders),
            (double)(read - cache) / 1e6, (double)floor_bytes / 1e6, (double)cache / 1e6);
+
+    bind_vision(&config, &weights);
+    before = uocr_backend_gpu_counts(backend);
+    CHECK_EQUAL(view(&model), UOCR_OK);
+    counts = uocr_backend_gpu_counts(backend);
+    CHECK_EQUAL(counts.dispatches - before.dispatches, 346);
+    CHECK(device.most_threadgroup <= 32768);
+    printf("a view: %llu dispatches, %llu command buffers, %.1f GB read, %.1f GB written\n",
+           (unsigned long long)(counts.dispatches - before.dispatches),
+           (unsigned long long)(counts.encoders - before.encoders), (double)(counts.read - before.read) / 1e9,
+           (double)(counts.written - before.written) / 1e9);
 
     /* A device that refuses any one dispatch: the token fails, and the next one does not. */
     for (size_t i = 1; i <= dispatches; i++) {
