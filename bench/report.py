@@ -68,7 +68,8 @@ def quality(report: dict[str, Any]) -> str:
     teds = [(reader, f["table_teds"]) for s in report["sets"].values() for reader, f in s["readers"].items()
             if f["table_teds"] is not None]
     if teds:
-        parts.append("\nTables, mean TEDS (0 to 1): " + ", ".join(f"{reader} {value}" for reader, value in teds) + ".\n")
+        named = ", ".join(f"{reader} {value}" for reader, value in teds)
+        parts.append(f"\nTables, mean TEDS (0 to 1): {named}.\n")
     return "\n".join(parts) + "\n"
 
 

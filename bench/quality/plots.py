@@ -32,7 +32,7 @@ def draw(folder: Path) -> None:
     figure, axes = pyplot.subplots(2, 2, figsize=(11.7, 8.3), layout="constrained")
     _bars(axes[0, 0], report, "character_error_rate", "character errors, %", logarithmic=True)
     _bars(axes[0, 1], report, "word_error_rate", "word errors, %", logarithmic=True)
-    _bars(axes[1, 0], report, "seconds_a_page", "seconds a page (median)", logarithmic=True)
+    _bars(axes[1, 0], report, "cpu_seconds_a_page", "processor seconds a page (median)", logarithmic=True)
     if words:
         _reliability(axes[1, 1], words)
     else:
