@@ -149,7 +149,7 @@ def test_the_format_follows_the_suffix(run, tmp_path: Path) -> None:
         (("-o", "out.xyz"), errors.InvalidRequest, "choose one of txt, md, json, html, docx, pdf"),
         (("-o", "out.md", "a.png"), errors.InvalidRequest, "names one file, but there are 2 inputs"),
         (("--json", "--format", "md"), errors.InvalidRequest, "contradict"),
-        (("-o", "none/out.md"), errors.OutputFailed, "none: cannot be written: the folder does not exist"),
+        (("-o", "none/out.md"), errors.OutputFailed, "none/out.md: cannot be written: the folder does not exist"),
         (("-o", "a.png/out.md"), errors.OutputFailed, "a file stands where a folder should be"),
         (("-o", "a.png/"), errors.OutputFailed, "a file stands where a folder should be"),
         (("-o", "a.png/deep/"), errors.OutputFailed, "a file stands where a folder should be"),
@@ -186,7 +186,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_work(run, tmp_pat
     for target in ("closed/out.md", "closed", "closed/new/"):
         code, _, err = run("read", SCREENSHOT, "-o", f"{tmp_path}/{target}")
         assert code == errors.OutputFailed.exit_code
-        assert "closed: cannot be written: writing there is not allowed" in err
+        assert "closed" in err and "cannot be written: writing there is not allowed" in err
 
 
 def test_a_folder_by_its_slash_and_none_left_behind(run, tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ class Targets:
                     raise
                 raise OutputExists(f"{target} exists; add --overwrite or name another place with -o.") from problem
         else:
-            check_folder(target.parent)
+            check_folder(target.parent, target)
             if not self.overwrite and (taken := _page_files(target)):
                 raise OutputExists(f"{taken[0]} exists; add --overwrite or name another place with -o.")
 

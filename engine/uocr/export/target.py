@@ -82,11 +82,11 @@ def check_target(path: Path, *, overwrite: bool) -> None:
         raise OutputExists(f"{path} is a folder; choose another name.")
     if not overwrite:
         refuse_existing(path)
-    check_folder(_final(path).parent)
+    check_folder(_final(path).parent, path)
 
 
-def check_folder(folder: Path) -> None:
-    """Raise OutputFailed when no file can be made in `folder`."""
+def check_folder(folder: Path, named: Path | None = None) -> None:
+    """Raise OutputFailed, about `named` or the folder, when no file can be made in `folder`."""
     status = _status(folder)
     number = 0
     if status is None or not stat.S_ISDIR(status.st_mode):
@@ -96,7 +96,7 @@ def check_folder(folder: Path) -> None:
     elif not os.access(folder, os.W_OK | os.X_OK):
         number = errno.EACCES
     if number:
-        raise failed(folder, OSError(number, os.strerror(number)))
+        raise failed(named or folder, OSError(number, os.strerror(number)))
 
 
 @contextlib.contextmanager
