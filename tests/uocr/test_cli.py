@@ -198,7 +198,9 @@ def test_a_folder_by_its_slash_and_none_left_behind(run, tmp_path: Path) -> None
     assert written(tmp_path / "new.d") == ["deep/a.md"]
 
 
-def test_devices_are_written_into_and_stay(run, tmp_path: Path) -> None:
+def test_devices_are_written_into_and_stay(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("replace", "rename", "link"):  # a mistake must not cost root the machine's devices
+        monkeypatch.setattr(os, name, lambda *_: pytest.fail("a device would be replaced"))
     page = str(picture(tmp_path / "a.png"))
     before = [os.stat(device).st_rdev for device in ("/dev/null", "/dev/full")]
     assert run("read", page, page, "-o", "/dev/null", *QUICK)[0] in (0, 3)

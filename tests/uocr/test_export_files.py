@@ -302,7 +302,14 @@ def test_a_pipe_gets_the_whole_file_and_stays_a_pipe(format, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
 
 
-def test_a_device_is_written_into_and_never_replaced(format):
+def test_a_device_is_written_into_and_never_replaced(format, monkeypatch):
+    real = os.replace
+
+    def replace(source, target):  # a mistake must not cost root the machine's devices
+        assert not str(target).startswith("/dev/")
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
     before = os.stat("/dev/null")
     export(THREE, "/dev/null", format, overwrite=True)
     after = os.stat("/dev/null")
