@@ -80,8 +80,7 @@ def audit(page: Page, image: Image.Image) -> Audit:
 
 
 def _grey(image: Image.Image) -> NDArray[np.float32]:
-    """Brightness 0..255 without single odd pixels, [height, width], the longer side at most `_SIDE` pixels.
-    Brightness 0..255 without single odd pixels, [height, width], the longer side at most `_SIDE` pixels."""
+    """Brightness 0..255 without single odd pixels, [height, width], the longer side at most `_SIDE` pixels."""
     image = on_white(image).convert("L")
     pixels = np.asarray(image)
     tidy = _within_neighbours(pixels)

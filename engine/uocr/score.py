@@ -25,8 +25,7 @@ _MARKERS = re.compile(
 
 
 def normalise(text: str) -> str:
-    """`text` as it is scored: without tags, page marks and the end mark, composed (NFC), white space single.
-    `text` as it is scored: without tags, page marks and the end mark, composed (NFC), white space single."""
+    """`text` as it is scored: without tags, page marks and the end mark, composed (NFC), white space single."""
     return " ".join(unicodedata.normalize("NFC", _MARKERS.sub(" ", text)).split())
 
 

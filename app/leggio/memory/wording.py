@@ -63,8 +63,7 @@ def category_help(category: str) -> str:
 
 
 def refusal_rows(error: object) -> list[tuple[str, str]]:
-    """The table of a run that was refused: what each category would take, the sum, the budget. Else nothing.
-    The table of a run that was refused: what each category would take, the sum, the budget. Else nothing."""
+    """The table of a run that was refused: what each category would take, the sum, the budget. Else nothing."""
     if not isinstance(error, OverBudget):
         return []
     rows = [(category_name(name), bytes_text(size)) for name, size in error.estimate.items() if size]

@@ -52,8 +52,7 @@ def _share_inside(block: Block, region: Region, page: Page) -> float:
 
 
 def _place_by_height(blocks: list[Block], region: Region, page: Page) -> int:
-    """Before the first block that begins below the region's top and shares columns with it, else at the end.
-    Before the first block that begins below the region's top and shares columns with it, else at the end."""
+    """Before the first block that begins below the region's top and shares columns with it, else at the end."""
     left, top, right, _ = (v / side * BOX_SCALE for v, side in zip(region, (page.width, page.height) * 2, strict=True))
     for index, block in enumerate(blocks):
         if any(box.y1 >= top and box.x1 < right and box.x2 > left for box in block.boxes):

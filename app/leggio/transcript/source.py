@@ -47,8 +47,7 @@ class SourceView(QPlainTextEdit):
         self._grown = 0
 
     def grow(self, text: str) -> None:
-        """Qt lays a paragraph out anew with every piece: past `LONGEST` the rest waits for the block's end.
-        Qt lays a paragraph out anew with every piece: past `LONGEST` the rest waits for the block's end."""
+        """Qt lays a paragraph out anew with every piece: past `LONGEST` the rest waits for the block's end."""
         self._grown += len(text)
         if self._grown <= LONGEST:
             self._end().insertText(text)

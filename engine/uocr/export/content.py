@@ -52,8 +52,7 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A place on the page whose picture belongs into the text; `block` takes the file name when it is saved.
-    A place on the page whose picture belongs into the text; `block` takes the file name when it is saved."""
+    """A place on the page whose picture belongs into the text; `block` takes the file name when it is saved."""
 
     box: Box
     block: Block

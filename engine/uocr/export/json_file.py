@@ -112,8 +112,7 @@ def _block_record(block: Block, page: Page) -> dict[str, Any]:
 
 
 def page_from_record(record: dict[str, Any]) -> Page:
-    """The page back from `page_record`. Raises KeyError, TypeError or ValueError for what is no such record.
-    The page back from `page_record`. Raises KeyError, TypeError or ValueError for what is no such record."""
+    """The page back from `page_record`. Raises KeyError, TypeError or ValueError for what is no such record."""
     guarded = set(record["tokens"]["guard_acted"])
     tokens = zip(record["tokens"]["id"], record["tokens"]["logprob"], strict=True)
     return Page(

@@ -40,8 +40,7 @@ _MAX_SIDE = 14_400
 
 
 class PdfWriter(Writer):
-    """Writes runs of pages from one source to a part each; a single part is the result, several are joined.
-    Writes runs of pages from one source to a part each; a single part is the result, several are joined."""
+    """Writes runs of pages from one source to a part each; a single part is the result, several are joined."""
 
     def __init__(self, partial: Path, job: Job) -> None:
         super().__init__(partial, job)

@@ -79,8 +79,7 @@ class InvisibleFont:
 
 @lru_cache(maxsize=4096)
 def advance(character: str) -> float:
-    """How far a character moves the pen, in font sizes: Helvetica's own for Latin, a guess for other scripts.
-    How far a character moves the pen, in font sizes: Helvetica's own for Latin, a guess for other scripts."""
+    """How far a character moves the pen, in font sizes: Helvetica's own for Latin, a guess for other scripts."""
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0.0
     if unicodedata.east_asian_width(character) in ("W", "F"):

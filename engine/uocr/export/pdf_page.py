@@ -89,8 +89,7 @@ def add_font(page: pymupdf.Page, font: int) -> str:
 
 
 def _resources(document: pymupdf.Document, page: int) -> tuple[int | None, str]:
-    """Where the page's resources are: an object, and the way to them inside it. They may belong to a parent.
-    Where the page's resources are: an object, and the way to them inside it. They may belong to a parent."""
+    """Where the page's resources are: an object, and the way to them inside it. They may belong to a parent."""
     node, seen = page, set()
     while node not in seen:
         seen.add(node)

@@ -40,8 +40,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class PlacedLine:
-    """One line of text that fills `area` exactly; `text` is in the order in which it is drawn, left to right.
-    One line of text that fills `area` exactly; `text` is in the order in which it is drawn, left to right."""
+    """One line of text that fills `area` exactly; `text` is in the order in which it is drawn, left to right."""
 
     text: str
     area: Area

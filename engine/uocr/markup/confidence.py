@@ -24,8 +24,7 @@ class TokenSpans:
         self._waiting: list[Token] = []
 
     def add(self, start: int, end: int, tokens: list[Token]) -> None:
-        """`tokens` wrote the characters `start`..`end` together; without a character they wait for the next.
-        `tokens` wrote the characters `start`..`end` together; without a character they wait for the next."""
+        """`tokens` wrote the characters `start`..`end` together; without a character they wait for the next."""
         for token in tokens:
             if not any(token is waiting for waiting in self._waiting):
                 self._waiting.append(token)

@@ -24,8 +24,7 @@ _WORD = re.compile(r"\w")
 
 @dataclass(slots=True)
 class Tag:
-    """A tag that was understood; `numbers` are the coordinates' places in the body, (start, end) characters.
-    A tag that was understood; `numbers` are the coordinates' places in the body, (start, end) characters."""
+    """A tag that was understood; `numbers` are the coordinates' places in the body, (start, end) characters."""
 
     label: str
     boxes: tuple[Box, ...]
