@@ -2,7 +2,7 @@
 // with decomposed relative position). Online softmax over tiles of 32 keys; a simdgroup owns 8 queries, its
 // sums stay in registers.
 #include <metal_simdgroup_matrix>
-#include "common.h"
+#include "cache.h"
 
 constant uint KEYS [[function_constant(0)]];        // GPU_KEYS_*
 constant uint FLOAT_TILES [[function_constant(1)]]; // 1: float, 0: half
@@ -26,11 +26,6 @@ struct attention_input {
 static inline ulong query_row(thread const attention_input &in, constant gpu_attend_args &args, uint query) {
     if (KEYS != GPU_KEYS_WINDOW) return query;
     return ulong(in.row0 + query / in.across) * args.grid + in.col0 + query % in.across;
-}
-
-static inline float4 cached(device const uchar *data, uint type, ulong i) {
-    return type == F32 ? float4(((device const packed_float4 *)(data + 4 * i))[0])
-                       : float4(((device const packed_half4 *)(data + 2 * i))[0]);
 }
 
 // Four elements of a key (value 1) or value (value 2).

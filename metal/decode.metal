@@ -10,11 +10,6 @@ constant uint ROTATE
 constant constexpr uint PARTIALS = GPU_DECODE_SIMDGROUPS * 4; // groups of 8 lanes
 constant constexpr uint CHUNKS = GPU_MOST_HEAD_DIM / 32;      // of 4 elements, of one lane
 
-static inline float4 cached(device const uchar *data, uint type, ulong i) {
-    return type == F32 ? float4(((device const packed_float4 *)(data + 4 * i))[0])
-                       : float4(((device const packed_half4 *)(data + 2 * i))[0]);
-}
-
 // Elements c..c+3 of a head's row, turned: element i and i + d / 2 are a pair, turn[i] its cosine and sine.
 static inline float4 turned_part(device const float *x, constant float *turn, uint d, uint c) {
     float4 v;

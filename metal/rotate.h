@@ -1,8 +1,8 @@
-// Rotation of half-split pairs by position, and elements of the cache.
+// Rotation of half-split pairs by position.
 #ifndef UOCR_METAL_ROTATE_H
 #define UOCR_METAL_ROTATE_H
 
-#include "common.h"
+#include "cache.h"
 
 // Cosine and sine. As the model was trained, the angle is an f32 product; the frequency comes from the host,
 // where powers are exact enough for positions of 32768.
@@ -13,11 +13,6 @@ static inline float2 turn_of(uint position, float frequency) {
 
 static inline float2 turned(float2 pair, float2 turn) {
     return float2(pair.x * turn.x - pair.y * turn.y, pair.y * turn.x + pair.x * turn.y);
-}
-
-static inline void store(device uchar *data, uint type, ulong i, float v) {
-    if (type == F32) ((device float *)data)[i] = v;
-    else ((device half *)data)[i] = half(v);
 }
 
 #endif

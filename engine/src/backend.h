@@ -88,6 +88,8 @@ struct uocr_backend {
     uocr_status (*write)(uocr_backend *, uocr_buffer *, size_t offset, const void *source, size_t bytes);
     uocr_status (*read)(uocr_backend *, uocr_buffer *, size_t offset, void *target, size_t bytes); /* waits */
     uocr_status (*finish)(uocr_backend *); /* waits for all queued work; reports its errors */
+    /* What failed last, for people; "" when nothing did. NULL: a back end that cannot fail. */
+    const char *(*failure)(const uocr_backend *);
     void (*bind_workspace)(uocr_backend *, uocr_buffer *, size_t bytes); /* NULL unbinds */
     void (*watch_cancel)(uocr_backend *, const atomic_bool *);
     uocr_dtype (*kv_dtype)(const uocr_backend *, bool value); /* of the K (false) and V (true) caches */

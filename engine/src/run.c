@@ -367,8 +367,10 @@ static uocr_status explain(const uocr_run *run, uocr_status status, uint32_t pha
     if (status == UOCR_NON_FINITE || status == UOCR_MODEL_FILE) { /* never an operator's: already said */
         return status;
     }
-    return uocr_fail(error, status, 0, 0, "The %s back end failed during %s.", run->model.backend->name,
-                     phase_names[phase]);
+    uocr_backend *backend = run->model.backend;
+    const char *why = backend->failure ? backend->failure(backend) : "";
+    return uocr_fail(error, status, 0, 0, "The %s back end failed during %s%s%s.", backend->name,
+                     phase_names[phase], *why ? ": " : "", why);
 }
 
 static uocr_status advance(uocr_run *run, uocr_event *event, uocr_error *error) {

@@ -110,17 +110,23 @@ def engine() -> Path:
     return program("libuocr-gpu", sources, flags, shared=True)
 
 
-def over_gpu(command: str, *arguments: str, timeout: float = 550) -> Any:
-    """What `over_gpu.py` answers, run in a process of its own."""
-    environment = {**os.environ, "UOCR_HOST_KERNELS": str(library())}
-    done = subprocess.run(
+def run_over_gpu(
+    command: str, *arguments: str, over: Path | None = None, timeout: float = 550
+) -> subprocess.CompletedProcess[str]:
+    """`over_gpu.py` in a process of its own, over these kernels; all of them by default."""
+    return subprocess.run(
         [sys.executable, HERE / "over_gpu.py", engine(), command, *arguments],
-        env=environment,
+        env={**os.environ, "UOCR_HOST_KERNELS": str(over or library())},
         capture_output=True,
         text=True,
         check=False,
         timeout=timeout,
     )
+
+
+def over_gpu(command: str, *arguments: str, timeout: float = 550) -> Any:
+    """What `over_gpu.py` answers."""
+    done = run_over_gpu(command, *arguments, timeout=timeout)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from host_device import ROOT, missing, over_gpu
+from host_device import KERNELS, ROOT, kernels, missing, over_gpu, run_over_gpu
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "all is there")
 GOLDEN = str(ROOT / "tests" / "golden")
@@ -48,6 +48,22 @@ def test_a_page_of_1024_pixels_reads_as_on_the_cpu_in_the_memory_that_was_promis
     promised, peak = page["estimate"], page["peak"]
     del promised["transient"], peak["transient"]  # what the test captures is counted there
     assert peak == promised
+
+
+def test_a_missing_kernel_is_one_clear_error(tmp_path: Path) -> None:
+    rows_alone = kernels.build(tmp_path / "rows.so", False, [KERNELS / "rows.metal"])
+    done = run_over_gpu("page", str(SAMPLES / "screenshot.png"), "tiny", "1", "free", over=rows_alone)
+    assert done.returncode != 0
+    said = "The host back end failed during vision: the library has no kernel gemm."
+    assert said in done.stderr
+
+
+def test_without_kernels_the_engine_does_not_open(tmp_path: Path) -> None:
+    done = run_over_gpu(
+        "page", str(SAMPLES / "screenshot.png"), "tiny", "1", "free", over=tmp_path / "none.so"
+    )
+    assert done.returncode != 0
+    assert "The kernels cannot be loaded" in done.stderr
 
 
 @pytest.mark.slow

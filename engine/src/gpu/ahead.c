@@ -1,3 +1,4 @@
+/* See ahead.h. One buffer holds choices, bans and the ring of ids. */
 #include "ahead.h"
 
 #include "gpu.h"

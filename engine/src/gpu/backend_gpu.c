@@ -200,6 +200,11 @@ static uocr_dtype kv_dtype(const uocr_backend *backend, bool value) {
     return backend->precision == UOCR_PRECISION_EXACT || value ? UOCR_F32 : UOCR_F16;
 }
 
+static const char *failure(const uocr_backend *backend) {
+    gpu_device *device = gpu_of((uocr_backend *)(uintptr_t)backend)->device;
+    return device->failure(device);
+}
+
 /* ---- creation ---- */
 
 static void destroy(uocr_backend *backend) {
@@ -267,6 +272,7 @@ uocr_status uocr_backend_gpu_create(const uocr_config *config, gpu_device *devic
     base->write = write_buffer;
     base->read = read_buffer;
     base->finish = finish;
+    base->failure = failure;
     base->bind_workspace = bind_workspace;
     base->watch_cancel = watch_cancel;
     base->kv_dtype = kv_dtype;
@@ -297,9 +303,4 @@ uocr_status uocr_backend_gpu_open(const uocr_model_file *file, uint32_t precisio
 
 gpu_counts uocr_backend_gpu_counts(const uocr_backend *backend) {
     return gpu_of((uocr_backend *)(uintptr_t)backend)->counts;
-}
-
-const char *uocr_backend_gpu_failure(const uocr_backend *backend) {
-    gpu_device *device = gpu_of((uocr_backend *)(uintptr_t)backend)->device;
-    return device->failure(device);
 }

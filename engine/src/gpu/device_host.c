@@ -91,7 +91,7 @@ static uocr_status run_one(host_device *h, const queued *q) {
         void *pointer = a->kind == GPU_BUFFER   ? a->memory->data + a->offset
                         : a->kind == GPU_WEIGHT ? (void *)(uintptr_t)a->data
                                                 : q->copies[i];
-        if (a->kind != GPU_UNUSED) request.buffer[i] = (msl_buffer){pointer, a->bytes, NULL};
+        if (a->kind != GPU_UNUSED) request.buffer[i] = (msl_buffer){pointer, a->bytes};
         if (a->kind == GPU_BUFFER &&
             (a->offset > a->memory->bytes || a->bytes > a->memory->bytes - a->offset)) {
             snprintf(h->failure, sizeof h->failure, "%s: buffer(%zu) ends past its memory", d->kernel, i);

@@ -183,6 +183,5 @@ void gpu_install_decoder(uocr_backend *);
 uocr_status uocr_backend_gpu_create(const uocr_config *, gpu_device *, uint32_t precision, uocr_memory *,
                                     uocr_profile *, uocr_backend **, uocr_error *);
 gpu_counts uocr_backend_gpu_counts(const uocr_backend *);
-const char *uocr_backend_gpu_failure(const uocr_backend *);
 
 #endif

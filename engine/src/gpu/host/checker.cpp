@@ -149,8 +149,7 @@ void check_begin(const msl_request &request) {
         const msl_buffer &b = request.buffer[i];
         if (!b.pointer || !b.bytes) continue;
         uintptr_t first = (uintptr_t)b.pointer, last = first + b.bytes;
-        std::string name =
-            (b.name ? std::string(b.name) + " " : std::string()) + "buffer(" + std::to_string(i) + ")";
+        std::string name = "buffer(" + std::to_string(i) + ")";
         int buffer = i;
         for (size_t j = 0; j < regions.size();) {
             region &r = *regions[j];

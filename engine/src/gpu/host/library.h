@@ -17,7 +17,6 @@ enum { MSL_FORWARD = 0, MSL_REVERSE, MSL_SHUFFLED, MSL_ORDERS }; /* in which lan
 typedef struct msl_buffer {
     void *pointer; /* NULL: not bound */
     size_t bytes;
-    const char *name; /* for reports */
 } msl_buffer;
 
 typedef struct msl_request {
