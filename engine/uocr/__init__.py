@@ -4,12 +4,12 @@ from uocr import UnlimitedOCR
 print(UnlimitedOCR().generate("page.png"))
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .control import Control
 from .document import Block, Box, Document, FinishReason, Page, Timings, Token, Word
 from .errors import UocrError
-from .settings import ReadSettings
 
 __all__ = [
     "Block",
@@ -29,12 +29,13 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .api import UnlimitedOCR
+    from .settings import ReadSettings
+
+_AT_FIRST_USE = {"UnlimitedOCR": "uocr.api", "ReadSettings": "uocr.settings"}
 
 
 def __getattr__(name: str) -> Any:
-    """UnlimitedOCR is imported at first use, so that the parsers and exporters load without the engine."""
-    if name == "UnlimitedOCR":
-        from .api import UnlimitedOCR
-
-        return UnlimitedOCR
+    """What needs numpy or the engine is imported at first use: the rest loads at once, and without native code."""
+    if name in _AT_FIRST_USE:
+        return getattr(import_module(_AT_FIRST_USE[name]), name)
     raise AttributeError(f"module 'uocr' has no attribute {name!r}")
