@@ -85,19 +85,21 @@ def page(picture: str, preset: str, most: str, follow: str) -> dict[str, Any]:
     from uocr import UnlimitedOCR
     from uocr.views import make_views
 
-    with UnlimitedOCR(backend="cpu") as cpu, UnlimitedOCR() as gpu:
+    with UnlimitedOCR(backend="cpu", precision="exact") as cpu, UnlimitedOCR() as gpu:
         image = Image.open(picture).convert("RGB")
         settings = cpu.settings.with_changes({"preset": preset, "max_new_tokens": int(most)})
         views = make_views(image, preset)
         plan = cpu._reader.plan_page(*image.size, settings)[1]
         ids, expected = steps(cpu.engine, plan, views.views, [])
         chosen, found = steps(gpu.engine, plan, views.views, ids if follow == "forced" else [])
+        texts = [cpu.tokenizer.decode(ids), cpu.tokenizer.decode(chosen)]
         estimate, memory = gpu.engine.estimate(plan), gpu.engine.memory()
     top = np.sort(expected, axis=1)
     shared = min(len(expected), len(found))
     return {
         "cpu": ids,
         "gpu": chosen,
+        "texts": texts,
         "margins": (top[:, -1] - top[:, -2]).tolist(),
         "agree": (expected[:shared].argmax(1) == found[:shared].argmax(1)).tolist(),
         "estimate": estimate.category,

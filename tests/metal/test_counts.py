@@ -1,4 +1,4 @@
-"""What one token and one view of the full model cost, counted by a device that runs nothing; its error paths."""
+"""One token and one view of the full model, counted by a device that runs nothing; its error paths."""
 
 from __future__ import annotations
 

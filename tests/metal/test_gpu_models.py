@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from host_device import KERNELS, ROOT, kernels, missing, over_gpu, run_over_gpu
+from uocr.score import character_error_rate
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "all is there")
 GOLDEN = str(ROOT / "tests" / "golden")
 SAMPLES = ROOT / "resources" / "samples"
 F16_SCALE = 300
 """Half precision in the reference code lands at 240 tolerances of the float32 numbers."""
-VIEWS = ["base", "small640", "gundam2x1", "gundam2x3", "twopage"]
 
 
 def ratios(profile: str, precision: str, part: str, *cases: str) -> list[tuple[str, float, bool]]:
@@ -84,6 +84,5 @@ def test_whole_pages_agree_with_the_cpu(name: str, follow: str) -> None:
     if follow == "forced":
         doubtful = [i for i, same in enumerate(page["agree"]) if not same and page["margins"][i] > 0.05]
         assert doubtful == []
-    else:
-        pairs = zip(page["cpu"], page["gpu"], strict=False)
-        assert sum(a == b for a, b in pairs) >= 0.999 * len(page["cpu"])
+    else:  # free-running: at most 0.1 points more or fewer wrong characters
+        assert abs(character_error_rate(page["texts"][1], page["texts"][0])) <= 0.001
