@@ -42,6 +42,8 @@ def read_sample(ocr: UnlimitedOCR, file: Path, output: Path) -> None:
             case events.PageFinished(page=page):
                 for line in view.page_lines(page):
                     view.out.print(line, style="dim", markup=False)
+                for warning in view.page_warnings(page, float(ocr.front_end.get("confidence_threshold", 0.0))):
+                    view.out.print(warning, style="yellow", markup=False)
                 rate = character_error_rate(page.text, truths[page.index])
                 view.out.print(f"character error rate: {100 * rate:.2f} %", style="bold")
                 view.out.print(view.memory_table(page.memory_estimate, page.memory_peak))

@@ -1,6 +1,7 @@
 """K1 and K5: pages that loop, pages too dense for the tokens they may take, passes over several pages that are cut.
 
-A scripted token source drives the real engine: every chosen token is forced, so that loops of every size can be written.
+A scripted token source drives the real engine: every chosen token is forced, so that loops of every size can be
+written.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from pathlib import Path
 import pymupdf
 import pytest
 from uocr import FinishReason, UnlimitedOCR, errors, events, export, native
+from uocr.views import visual_tokens
 
 from tests.conftest import SAMPLES
-from uocr.views import visual_tokens
 
 LINE = [17, 45, 98, 12, 60, 77, 31]
 ROW = [400 + i for i in range(40)]

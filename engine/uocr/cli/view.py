@@ -58,7 +58,58 @@ def size(count: float) -> str:
     raise AssertionError
 
 
-def estimate_table(estimate: Mapping[str, int]) -> Table:
+def memory_table(estimate: Mapping[str, int], peak: Mapping[str, int] | None = None) -> Table:
+    """Memory by category: what is needed at most and, after a page, what was reached."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("memory")
+    table.add_column("estimate", justify="right")
+    if peak is not None:
+        table.add_column("peak", justify="right")
+    for name, promised in estimate.items():
+        reached = [] if peak is None else [size(peak.get(name, 0))]
+        if promised:
+            table.add_row(name, size(promised), *reached)
+    return table
+
+
+def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(file=_StandardError(), highlight=False, soft_wrap=True)  # type: ignore[arg-type]
+
+FINISH_WORDS = {
+    FinishReason.EOS: "complete",
+    FinishReason.LENGTH: "cut short: the token limit was reached",
+    FinishReason.LOOP: "cut short: the model began to repeat itself",
+    FinishReason.CANCELLED: "cancelled",
+    FinishReason.ERROR: "failed",
+    FinishReason.NOT_READ: "not read",
+}
+
+
+def size(count: float) -> str:
+    """Bytes for people: 1,234 B, 12.3 MB, 1.83 GB (decimal units)."""
+    if count < 10_000:
+        return f"{count:,.0f} B"
+    for unit in ("kB", "MB", "GB", "TB"):
+        count /= 1000
+        if count < 999.5 or unit == "TB":
+            return f"{count:.3g} {unit}" if count < 99.5 else f"{count:.0f} {unit}"
+    raise AssertionError
+
+
+def memory_table(estimate: Mapping[str, int]) -> Table:
     """Memory by category, as it would be needed."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("memory")
@@ -93,7 +144,7 @@ def error(problem: UocrError) -> None:
     """One line for what went wrong; a refused budget also shows the table it was refused with."""
     err.print(f"uocr: {problem}", markup=False, style="red")
     if isinstance(problem, OverBudget) and problem.estimate:
-        err.print(estimate_table(problem.estimate))
+        err.print(memory_table(problem.estimate))
 
 
 def profile_table(rows: Sequence[ProfileRow]) -> Table:
