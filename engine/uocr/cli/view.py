@@ -72,54 +72,6 @@ def memory_table(estimate: Mapping[str, int], peak: Mapping[str, int] | None = N
     return table
 
 
-def write(self, text: str) -> int:
-        with contextlib.suppress(OSError):
-            sys.stderr.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError):
-            sys.stderr.flush()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(sys.stderr, name)
-
-
-out = Console(highlight=False, soft_wrap=True)
-err = Console(file=_StandardError(), highlight=False, soft_wrap=True)  # type: ignore[arg-type]
-
-FINISH_WORDS = {
-    FinishReason.EOS: "complete",
-    FinishReason.LENGTH: "cut short: the token limit was reached",
-    FinishReason.LOOP: "cut short: the model began to repeat itself",
-    FinishReason.CANCELLED: "cancelled",
-    FinishReason.ERROR: "failed",
-    FinishReason.NOT_READ: "not read",
-}
-
-
-def size(count: float) -> str:
-    """Bytes for people: 1,234 B, 12.3 MB, 1.83 GB (decimal units)."""
-    if count < 10_000:
-        return f"{count:,.0f} B"
-    for unit in ("kB", "MB", "GB", "TB"):
-        count /= 1000
-        if count < 999.5 or unit == "TB":
-            return f"{count:.3g} {unit}" if count < 99.5 else f"{count:.0f} {unit}"
-    raise AssertionError
-
-
-def memory_table(estimate: Mapping[str, int]) -> Table:
-    """Memory by category, as it would be needed."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("memory")
-    table.add_column("estimate", justify="right")
-    for name, promised in estimate.items():
-        if promised:
-            table.add_row(name, size(promised))
-    return table
-
-
 def write(text: str) -> None:
     """Text to standard output, as it is. Raises OutputFailed, which keeps the text; BrokenPipeError."""
     try:
