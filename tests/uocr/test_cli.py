@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -539,3 +540,14 @@ def test_a_reader_that_goes_away_is_no_error(blank: str) -> None:
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     assert "Traceback" not in process.stderr.read()
+
+
+def test_a_terminal_sees_how_far_a_page_is_and_then_its_text(tmp_path: Path) -> None:
+    """On a terminal: a bar for vision and prefill that goes when the text comes, and no markers in the text."""
+    if shutil.which("script") is None:
+        pytest.skip("needs the program script, which gives a command a terminal of its own")
+    command = f"{sys.executable} -m uocr.cli read {SCREENSHOT}"
+    shown = subprocess.run(["script", "-qec", command, "/dev/null"], stdin=subprocess.DEVNULL, capture_output=True,
+                           text=True, env=os.environ | {"TERM": "xterm", "XDG_STATE_HOME": str(tmp_path)}).stdout
+    assert "vision" in shown and "Next meeting" in shown
+    assert "<|det|>" not in shown

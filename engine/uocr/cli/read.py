@@ -99,6 +99,7 @@ class Job:
         self.targets: targets.Targets | None = None
         """None: results go to standard output."""
         self.control = Control()
+        self._bar = view.PhaseBar()
         self.exit_code = 0
         self._collected: list[Document] = []
         """Documents that standard output gets as one at the end."""
@@ -184,15 +185,18 @@ class Job:
                 view.out.print(page.text + "\n", markup=False)
         document = None
         threshold = float(ocr.front_end.get("confidence_threshold", 0.0))
-        for event in ocr.stream(source, control=self.control, skip=done):
-            self._show(event, threshold)
-            if isinstance(event, events.PageFinished):
-                if event.error is not None:
-                    self._fail(event.error.exit_code)
-                elif log is not None and event.page.complete and event.page.index not in done:
-                    log = self._append(log, event.page)
-            if isinstance(event, events.DocumentFinished):
-                document = event.document
+        try:
+            for event in ocr.stream(source, control=self.control, skip=done):
+                self._show(event, threshold)
+                if isinstance(event, events.PageFinished):
+                    if event.error is not None:
+                        self._fail(event.error.exit_code)
+                    elif log is not None and event.page.complete and event.page.index not in done:
+                        log = self._append(log, event.page)
+                if isinstance(event, events.DocumentFinished):
+                    document = event.document
+        finally:
+            self._bar.hide()
         assert document is not None
         pages = {p.index: p for p in document.pages} | done
         document.pages = [pages[index] for index in source.indices if index in pages]
@@ -213,6 +217,12 @@ class Job:
         return self.targets is None and self.format in ("md", "txt") and sys.stdout.isatty()
 
     def _show(self, event: events.ReadEvent, threshold: float) -> None:
+        if isinstance(event, events.Progress) and not self.quiet:
+            self._bar.show(event.phase, event.done, event.total)
+        elif isinstance(event, events.TextDelta) and not self._streams and not self.quiet:
+            self._bar.show(f"writing, {event.count} tokens", 0, 1)
+        elif not isinstance(event, events.BlockEvent) or self._streams:
+            self._bar.hide()
         match event:
             case events.PageStarted(page=page) if not self.quiet:
                 view.err.print(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from uocr import markup
@@ -81,6 +82,30 @@ def write(text: str) -> None:
         raise
     except OSError as error:
         raise OutputFailed(str(failed(Path("standard output"), error)), text) from error
+
+
+class PhaseBar:
+    """How far vision, prefill or decoding is, on a terminal's error stream only; gone when the text comes."""
+
+    def __init__(self) -> None:
+        self._bar: Progress | None = None
+        self._task = TaskID(0)
+
+    def show(self, phase: str, done: int, total: int) -> None:
+        if not err.is_terminal:
+            return
+        if self._bar is None:
+            self._bar = Progress(
+                TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=err, transient=True
+            )
+            self._bar.start()
+            self._task = self._bar.add_task(phase)
+        self._bar.update(self._task, description=phase, completed=done, total=total)
+
+    def hide(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
 
 
 def stream(event: markup.Event) -> None:
