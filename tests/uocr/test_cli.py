@@ -346,6 +346,12 @@ def test_info_describes_the_model(run) -> None:
     assert "layers.1.mlp.experts.gate_proj.weight" in out
 
 
+def test_info_alone_describes_this_machine_too(run) -> None:
+    code, out, _ = run("info")
+    assert code == 0
+    assert "memory budget" in out and "threads" in out and "models are kept in" in out
+
+
 def test_doctor_verifies_the_file(run) -> None:
     code, out, _ = run("doctor", "--verify")
     assert code == 0 and "every payload hash is right" in out

@@ -13,21 +13,25 @@ from uocr import errors, models, native
 from uocr.cli import view
 
 
+def tell_machine(info: native.ModelInfo) -> None:
+    """What reading works with here: system, back end, vector code, threads, memory."""
+    view.out.print(f"Python {sys.version.split()[0]} on {platform.platform()}, {platform.machine()}")
+    view.out.print(f"libuocr {native.version()}")
+    view.out.print(
+        f"back end {info.backend}, vector code {info.simd}, {info.threads} threads, "
+        f"memory budget {view.size(info.budget)}"
+    )
+
+
 def doctor(
     model: Annotated[str | None, typer.Option(help="built-in, a pulled name or a .uocr file.")] = None,
     verify: Annotated[bool, typer.Option(help="Check the hash of every tensor in the file.")] = False,
 ) -> int:
     """Say what this machine and installation can do, and what is wrong."""
-    view.out.print(f"Python {sys.version.split()[0]} on {platform.platform()}, {platform.machine()}")
-    native.library()
-    view.out.print(f"libuocr {native.version()}")
     path = models.resolve(model, None)
     with native.Engine(path) as engine:
         info = engine.info()
-        view.out.print(
-            f"back end {info.backend}, vector code {info.simd}, {info.threads} threads, "
-            f"memory budget {view.size(info.budget)}"
-        )
+        tell_machine(info)
         if info.simd == "portable":
             view.out.print("This processor has no vector code of ours: reading works and is several times slower.")
         view.out.print(

@@ -10,7 +10,7 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from uocr import errors, models
-from uocr.cli import view
+from uocr.cli import check, view
 from uocr.convert import convert_checkpoint
 from uocr.modelfile import ModelFile
 
@@ -84,8 +84,11 @@ def info(
     ] = None,
     tensors: Annotated[bool, typer.Option(help="List every tensor.")] = False,
 ) -> int:
-    """Show what a model file holds and where models are kept."""
+    """Show what a model file holds; without one, also this machine and the installed models."""
     path = models.resolve(model, None)
+    if model is None:
+        with native.Engine(path) as engine:
+            check.tell_machine(engine.info())
     with ModelFile.open(path) as file:
         front = file.front_end
         count = sum(t.count for t in file.tensors.values())
@@ -101,6 +104,8 @@ def info(
             for tensor in file.tensors.values():
                 shape = " x ".join(map(str, tensor.shape))
                 view.out.print(f"  {tensor.dtype:4} {shape:22} {tensor.name}", markup=False)
-    for entry in models.installed():
-        view.out.print(f"installed: {entry}", markup=False)
+    if model is None:
+        view.out.print(f"models are kept in {models.cache_folder()}", markup=False)
+        for entry in models.installed():
+            view.out.print(f"installed: {entry}", markup=False)
     return 0
