@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from uocr import errors, models
+from uocr import errors, models, native
 from uocr.cli import check, view
 from uocr.convert import convert_checkpoint
 from uocr.modelfile import ModelFile
