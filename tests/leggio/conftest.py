@@ -55,6 +55,12 @@ if not _missing:
     def qapp_args() -> list[str]:
         return ["leggio"]
 
+    @pytest.fixture(scope="session", autouse=True)
+    def clipboard_left_empty(qapp: LeggioApplication) -> Iterator[None]:
+        """The offscreen platform keeps what was copied until after Python has ended, and then crashes on freeing it."""
+        yield
+        qapp.clipboard().clear()
+
     @pytest.fixture(autouse=True)
     def no_errors_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
         """An error that is logged and not expected is a failure."""
