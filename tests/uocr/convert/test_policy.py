@@ -52,7 +52,7 @@ def test_types_by_profile(name: str, shape: tuple[int, ...], types: tuple[str, .
     ("layers.0.mlp.down_proj.weight", Q4, Q8),
     ("layers.3.mlp.shared_experts.up_proj.weight", Q4, Q8),
     ("layers.3.mlp.experts.up_proj.weight", Q4, Q4),
-    ("embed_tokens.weight", Q4, Q4),
+    ("embed_tokens.weight", Q4, Q8),
     ("vision_model.transformer.layers.1.mlp.fc2.weight", Q8, Q4),
     ("sam_model.blocks.1.attn.qkv.weight", Q8, Q8),
 ])
