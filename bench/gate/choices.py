@@ -60,8 +60,14 @@ class Choice:
 REFERENCE = Choice("f32", "f32")
 
 
+UNMEASURED_Q4 = {module: "q8" if module in ("attention", *VISION) else "q4" for module in MODULES}
+"""What the type policy makes of q4 for a network that the gate has not measured."""
+
+
 def profile_choices() -> list[Choice]:
-    return [Choice("f16", "f16"), Choice("q8", "q8"), Choice("q4", "q4")]
+    """The profiles as the type policy has them, and q4 as it is for an unmeasured network."""
+    return [Choice("f16", "f16"), Choice("q8", "q8"), Choice("q4", "q4"),
+            assignment("q4, unmeasured rules", UNMEASURED_Q4)]
 
 
 def module_choices() -> list[Choice]:
