@@ -26,7 +26,6 @@ from .settings import ReadSettings
 from .sources import Limits, PageImage, Source, open_source
 from .tokenizer import Tokenizer
 
-_FRONT_END, _TOKENIZER = 2, 4
 _SIZE_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 

@@ -22,7 +22,7 @@ from . import errors
 _LIBRARY_NAMES = ("libuocr.so", "libuocr.dylib")
 
 
-def _load() -> tuple[Any, Any, dict[str, int]]:
+def _load() -> tuple[Any, Any]:
     try:
         # generated at build time, installed beside the library
         _declarations: Any = importlib.import_module("uocr._declarations")
@@ -45,21 +45,20 @@ def _load() -> tuple[Any, Any, dict[str, int]]:
         raise errors.EngineMissing(
             f"{folder / name} has interface version {found}, this package needs {wanted}; reinstall the package."
         )
-    return ffi, library, _declarations.MACROS
+    return ffi, library
 
 
 ffi: Any = None
 lib: Any = None
-_macros: dict[str, int] = {}
 _load_lock = threading.Lock()
 
 
 def library() -> Any:
     """The loaded library (cffi). Loaded once, at first use, so that importing uocr needs no native code."""
-    global ffi, lib, _macros
+    global ffi, lib
     with _load_lock:
         if lib is None:
-            ffi, lib, _macros = _load()
+            ffi, lib = _load()
     return lib
 
 
