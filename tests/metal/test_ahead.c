@@ -10,6 +10,13 @@
 
 enum { VOCAB = 40, USABLE = 37, COLS = 64, MOST_PROMPT = 1500 };
 
+static unsigned choices_made; /* by kernels that have run */
+
+static void count_choices(void *unused, const gpu_dispatch *dispatch, const msl_counts *counts) {
+    (void)unused, (void)counts;
+    choices_made += strcmp(dispatch->kernel, "choose_merge") == 0;
+}
+
 typedef struct guarded {
     uint32_t size, window;
     size_t prompt, steps;
@@ -41,6 +48,7 @@ static void one_case(ops *o, const guarded *g, unsigned *acted) {
     weight table = weight_random(o, UOCR_Q8, 1, VOCAB, COLS, 1);
     uocr_tensor logits[UOCR_GPU_AHEAD], row[UOCR_GPU_AHEAD];
     double *values[UOCR_GPU_AHEAD], zero[COLS] = {0};
+    choices_made = 0;
     if (ngram) uocr_ngram_push(ngram, prompt, g->prompt);
     for (size_t i = 0; i < UOCR_GPU_AHEAD; i++) row[i] = tensor_new(o, UOCR_F32, 1, COLS, 0);
     for (size_t step = 0; step < g->steps; step += UOCR_GPU_AHEAD) {
@@ -59,6 +67,7 @@ static void one_case(ops *o, const guarded *g, unsigned *acted) {
             int32_t wanted = best(values[i], banned, count, g->never),
                     free_choice = best(values[i], NULL, 0, -1);
             expect_ok(o, "read", uocr_gpu_ahead_read(ahead, step + i, &choice));
+            expect_true(o, "reading one step does not wait for the next", choices_made == step + i + 1);
             expect_true(o, "the id that the engine's own guard leaves", choice.id == wanted);
             expect_true(o, "the id without the guard", choice.unguarded == free_choice && choice.finite);
             *acted += choice.id != choice.unguarded;
@@ -93,6 +102,7 @@ int main(void) {
         printf("FAIL %s\n", error.message);
         return 1;
     }
+    gpu_host_observe(device, count_choices, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) one_case(&o, &cases[i], &acted);
     uocr_gpu_guard wide = {.size = 3, .window = UOCR_GPU_MOST_WINDOW + 1, .never = -1};
     expect_true(&o, "a window beyond the ring is refused",

@@ -54,7 +54,16 @@ static uocr_status encode(gpu_device *d, const gpu_dispatch *dispatch) {
     if (dispatch->threads > c->most_threads) c->most_threads = dispatch->threads;
     return UOCR_OK;
 }
-static uocr_status submit(gpu_device *d) { return ((counting_device *)(void *)d)->submitted++, UOCR_OK; }
+static uocr_status submit(gpu_device *d, uint64_t *number) {
+    size_t newest = ++((counting_device *)(void *)d)->submitted;
+    if (number) *number = newest;
+    return UOCR_OK;
+}
+static uocr_status fetch_after(gpu_device *d, gpu_memory *m, size_t offset, void *target, size_t bytes,
+                               uint64_t number) {
+    (void)number;
+    return fetch(d, m, offset, target, bytes);
+}
 static uocr_status wait_all(gpu_device *d) { return ((counting_device *)(void *)d)->waited++, UOCR_OK; }
 static const char *failure(gpu_device *d) { return (void)d, ""; }
 static void destroy(gpu_device *d) { (void)d; }
@@ -245,6 +254,7 @@ int main(void) {
                                        .encode = encode,
                                        .submit = submit,
                                        .wait = wait_all,
+                                       .read_after = fetch_after,
                                        .failure = failure}};
     uocr_backend *backend;
     bind(&config, &weights);

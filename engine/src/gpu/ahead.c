@@ -8,7 +8,8 @@ struct uocr_gpu_ahead {
     uocr_memory *memory;
     uocr_gpu_guard guard;
     uocr_buffer *buffer;
-    size_t steps; /* encoded so far */
+    size_t steps;                       /* encoded so far */
+    uint64_t submission[UOCR_GPU_AHEAD]; /* that each of the newest steps ends */
 };
 
 /* Places in the buffer, bytes. */
@@ -93,6 +94,7 @@ uocr_status uocr_gpu_ahead_choose(uocr_gpu_ahead *a, uocr_tensor logits, size_t 
                                                .bans = AT_BANS,
                                                .most_bans = UOCR_GPU_MOST_WINDOW});
     if (status == UOCR_OK) status = append(a);
+    if (status == UOCR_OK) status = gpu_submit(b, &a->submission[a->steps % UOCR_GPU_AHEAD]);
     a->steps += status == UOCR_OK;
     return status;
 }
@@ -114,11 +116,11 @@ uocr_status uocr_gpu_ahead_embed(uocr_gpu_ahead *a, const uocr_weight *table, uo
 }
 
 uocr_status uocr_gpu_ahead_read(uocr_gpu_ahead *a, size_t step, uocr_choice *out) {
-    uocr_backend *backend = &a->backend->base;
     gpu_choice chosen;
     assert(step < a->steps && step + UOCR_GPU_AHEAD >= a->steps);
-    uocr_status status =
-        backend->read(backend, a->buffer, AT_CHOICE + step % UOCR_GPU_AHEAD * 256, &chosen, sizeof chosen);
+    size_t place = step % UOCR_GPU_AHEAD;
+    uocr_status status = gpu_read_after(a->backend, a->buffer, AT_CHOICE + place * 256, &chosen, sizeof chosen,
+                                        a->submission[place]);
     if (status == UOCR_OK)
         *out = (uocr_choice){chosen.id, chosen.logprob, chosen.log_sum_exp, chosen.unguarded,
                              chosen.finite != 0};

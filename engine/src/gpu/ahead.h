@@ -30,7 +30,7 @@ void uocr_gpu_ahead_destroy(uocr_gpu_ahead *);
 uocr_status uocr_gpu_ahead_choose(uocr_gpu_ahead *, uocr_tensor logits, size_t usable);
 /* Encodes the embedding of the newest choice into dst [1, cols]. */
 uocr_status uocr_gpu_ahead_embed(uocr_gpu_ahead *, const uocr_weight *table, uocr_tensor dst);
-/* The choice of step 0, 1, ...; waits for it. */
+/* The choice of step 0, 1, ...; waits for it, and not for the step after it. */
 uocr_status uocr_gpu_ahead_read(uocr_gpu_ahead *, size_t step, uocr_choice *);
 
 #endif

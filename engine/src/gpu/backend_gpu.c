@@ -66,7 +66,7 @@ uocr_status gpu_encode(gpu_backend *b, const gpu_dispatch *d, uint64_t read, uin
     if (b->base.profile) uocr_profile_add(b->base.profile, "dispatches", 0, read + written, 0);
     if (status == UOCR_OK && ++b->encoded == SUBMIT_EVERY) {
         b->encoded = 0;
-        status = b->device->submit(b->device);
+        status = b->device->submit(b->device, NULL);
     }
     b->broken = status != UOCR_OK;
     return status;
@@ -77,6 +77,23 @@ uocr_status gpu_wait(gpu_backend *b) {
     b->encoded = 0;
     if (b->broken) status = UOCR_BACKEND;
     b->broken = false;
+    return status;
+}
+
+uocr_status gpu_submit(gpu_backend *b, uint64_t *number) {
+    uocr_status status = b->broken ? UOCR_BACKEND : gpu_settle(b);
+    if (status == UOCR_OK) status = b->device->submit(b->device, number);
+    b->encoded = 0;
+    b->broken |= status != UOCR_OK;
+    return status;
+}
+
+uocr_status gpu_read_after(gpu_backend *b, uocr_buffer *buffer, size_t offset, void *target, size_t bytes,
+                           uint64_t number) {
+    assert(offset <= buffer->bytes && bytes <= buffer->bytes - offset);
+    if (b->broken) return UOCR_BACKEND;
+    uocr_status status = b->device->read_after(b->device, buffer->memory, offset, target, bytes, number);
+    b->broken = status != UOCR_OK;
     return status;
 }
 

@@ -5,6 +5,10 @@
  * time after `encode` and have run after `wait`. The host reads and writes buffers only when nothing that
  * touches them is underway: `write` and `read` wait by themselves.
  *
+ * A submission that fails leaves undefined what it wrote. Whoever waits for it first is told, once; work that is
+ * encoded after that starts afresh. A device does not try again by itself: half of the work may have been done.
+ * The floor above repeats a whole piece of work, once (run.c).
+ *
  * A device compiles kernels without fast mathematics: Inf and NaN must stay what they are. */
 #ifndef UOCR_SRC_GPU_DEVICE_H
 #define UOCR_SRC_GPU_DEVICE_H
@@ -58,9 +62,16 @@ struct gpu_device {
     /* Copies the description; the kernel is looked up and specialised at its first use. UOCR_BACKEND: no such
      * kernel, or a shape beyond the device; `failure` says which. */
     uocr_status (*encode)(gpu_device *, const gpu_dispatch *);
-    uocr_status (*submit)(gpu_device *);  /* what is encoded starts to run */
-    uocr_status (*wait)(gpu_device *);    /* submits, waits for all; an error of any of them */
+    /* What is encoded starts to run. *number (NULL: nobody asks) is of this submission, 1, 2, ...; where nothing is
+     * encoded, of the newest one. */
+    uocr_status (*submit)(gpu_device *, uint64_t *number);
+    uocr_status (*wait)(gpu_device *); /* submits, waits for all; an error of any of them */
+    /* Waits for submission `number` and those before it alone, then reads. Later ones stay underway; the caller sees
+     * to it that they do not write these bytes. */
+    uocr_status (*read_after)(gpu_device *, gpu_memory *, size_t offset, void *target, size_t bytes, uint64_t number);
     const char *(*failure)(gpu_device *); /* one sentence on the last error, "" for none */
+    /* That the device itself was at work, of all that has been waited for; NULL: it cannot tell. */
+    double (*seconds)(gpu_device *);
 };
 
 /* Exactly one device is linked in. The mapped model [base, base + bytes) is used without a copy; NULL: none

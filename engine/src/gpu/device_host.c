@@ -24,6 +24,7 @@ struct gpu_memory {
 
 typedef struct queued {
     gpu_dispatch dispatch;
+    uint64_t submission;
     void *copies[GPU_MOST_ARGUMENTS]; /* of inline arguments */
 } queued;
 
@@ -34,7 +35,8 @@ typedef struct host_device {
     int (*has_kernel)(const char *);
     uint32_t order, workers;
     queued *queue;
-    size_t count;
+    size_t first, count; /* next to run, end of the queue */
+    uint64_t submissions; /* so far; what is encoded now belongs to the next */
     gpu_host_observer observe;
     void *observer;
     char failure[FAILURE];
@@ -70,10 +72,13 @@ static void release(gpu_device *device, gpu_memory *memory) {
     free(memory);
 }
 
+static void drop(queued *q) {
+    for (size_t a = 0; a < GPU_MOST_ARGUMENTS; a++) free(q->copies[a]);
+}
+
 static void drop_queue(host_device *h) {
-    for (size_t i = 0; i < h->count; i++)
-        for (size_t a = 0; a < GPU_MOST_ARGUMENTS; a++) free(h->queue[i].copies[a]);
-    h->count = 0;
+    while (h->first < h->count) drop(&h->queue[h->first++]);
+    h->first = h->count = 0;
 }
 
 static uocr_status run_one(host_device *h, const queued *q) {
@@ -104,17 +109,27 @@ static uocr_status run_one(host_device *h, const queued *q) {
     return error ? failed(h, error) : UOCR_OK;
 }
 
-static uocr_status wait_for_all(gpu_device *device) {
-    host_device *h = host_of(device);
+/* Nothing runs before somebody waits for it. A failure takes all that is queued with it. */
+static uocr_status run_through(host_device *h, uint64_t submission) {
     uocr_status status = UOCR_OK;
-    for (size_t i = 0; i < h->count && status == UOCR_OK; i++) status = run_one(h, &h->queue[i]);
-    drop_queue(h);
+    while (h->first < h->count && h->queue[h->first].submission <= submission && status == UOCR_OK) {
+        status = run_one(h, &h->queue[h->first]);
+        drop(&h->queue[h->first++]);
+    }
+    if (status != UOCR_OK || h->first == h->count) drop_queue(h);
     return status;
 }
 
-static uocr_status submit(gpu_device *device) {
-    (void)device; /* nothing runs before somebody waits for it */
+static uocr_status submit(gpu_device *device, uint64_t *number) {
+    host_device *h = host_of(device);
+    h->submissions += h->count > h->first && h->queue[h->count - 1].submission > h->submissions;
+    if (number) *number = h->submissions;
     return UOCR_OK;
+}
+
+static uocr_status wait_for_all(gpu_device *device) {
+    submit(device, NULL);
+    return run_through(host_of(device), UINT64_MAX);
 }
 
 static uocr_status encode(gpu_device *device, const gpu_dispatch *dispatch) {
@@ -128,12 +143,14 @@ static uocr_status encode(gpu_device *device, const gpu_dispatch *dispatch) {
         if (status != UOCR_OK) return status;
     }
     queued *q = &h->queue[h->count];
-    *q = (queued){.dispatch = *dispatch};
+    *q = (queued){.dispatch = *dispatch, .submission = h->submissions + 1};
     for (size_t i = 0; i < GPU_MOST_ARGUMENTS; i++) {
         const gpu_argument *a = &dispatch->argument[i];
         if (a->kind != GPU_INLINE) continue;
-        if (a->bytes > GPU_MOST_INLINE || posix_memalign(&q->copies[i], ALIGNMENT, a->bytes + PADDING) != 0)
+        if (a->bytes > GPU_MOST_INLINE || posix_memalign(&q->copies[i], ALIGNMENT, a->bytes + PADDING) != 0) {
+            drop(q);
             return failed(h, "an inline argument is too long");
+        }
         memcpy(q->copies[i], a->data, a->bytes);
     }
     h->count++;
@@ -150,6 +167,13 @@ static uocr_status write_memory(gpu_device *device, gpu_memory *memory, size_t o
 static uocr_status read_memory(gpu_device *device, gpu_memory *memory, size_t offset, void *target,
                                size_t bytes) {
     uocr_status status = wait_for_all(device);
+    if (bytes) memcpy(target, memory->data + offset, bytes);
+    return status;
+}
+
+static uocr_status read_after(gpu_device *device, gpu_memory *memory, size_t offset, void *target, size_t bytes,
+                              uint64_t number) {
+    uocr_status status = run_through(host_of(device), number);
     if (bytes) memcpy(target, memory->data + offset, bytes);
     return status;
 }
@@ -211,6 +235,7 @@ uocr_status gpu_device_open(const void *base, size_t bytes, gpu_device **out, uo
                            .encode = encode,
                            .submit = submit,
                            .wait = wait_for_all,
+                           .read_after = read_after,
                            .failure = failure};
     if (!h->launch || !h->has_kernel) {
         destroy(&h->base);

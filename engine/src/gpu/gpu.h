@@ -105,6 +105,9 @@ void gpu_same(gpu_dispatch *, uint32_t index, uint32_t as); /* an argument that 
 /* Sends it. `read` and `written`: bytes for the counters. */
 uocr_status gpu_encode(gpu_backend *, const gpu_dispatch *, uint64_t read, uint64_t written);
 uocr_status gpu_wait(gpu_backend *);
+/* Work that the host will look at while what comes after it is underway: where it ends, and its results. */
+uocr_status gpu_submit(gpu_backend *, uint64_t *number);
+uocr_status gpu_read_after(gpu_backend *, uocr_buffer *, size_t offset, void *target, size_t bytes, uint64_t number);
 
 /* ---- work put off ---- */
 /* Does what is put off, unless it is `what` for row x: then true, and *taken is the caller's to do. */
