@@ -30,7 +30,6 @@ enum {
     ENTRY_BYTES = 128,
     SECTION_ALIGNMENT = 16384,
     PAYLOAD_ALIGNMENT = 128,
-    MAX_SECTIONS = 4096,
     FORMAT = 1,
     FIXED_SECTIONS = 5, /* kinds 1..5, in this order, before the payload */
 };
@@ -112,7 +111,7 @@ static uocr_status check_header(const uint8_t *bytes, uint64_t count, const char
         uint64_t value, minimum, maximum;
     } fields[] = {
         {"header bytes", uocr_load_u32(bytes + 12), HEADER_BYTES, HEADER_BYTES},
-        {"section count", sections, FIXED_SECTIONS, MAX_SECTIONS},
+        {"section count", sections, FIXED_SECTIONS, UOCR_MOST_SECTIONS},
         {"profile", profile, 0, 3},
         {"section table offset", uocr_load_u64(bytes + 32), HEADER_BYTES, HEADER_BYTES},
         {"bytes past a whole number of 16,384-byte units", count % SECTION_ALIGNMENT, 0, 0},
@@ -451,6 +450,13 @@ uocr_status uocr_model_file_tensor(const uocr_model_file *file, uint64_t index, 
     if (index >= file->tensor_count) return UOCR_INVALID_ARGUMENT;
     read_entry(file, index, tensor);
     return UOCR_OK;
+}
+
+size_t uocr_model_file_sections(const uocr_model_file *file, uint64_t *offset, size_t room) {
+    size_t payload = uocr_load_u32(file->base + 24) - FIXED_SECTIONS;
+    for (size_t i = 0; i < payload && i < room; i++)
+        offset[i] = section_at(file->base, FIXED_SECTIONS + i).offset;
+    return payload;
 }
 
 static void advise(const uocr_model_file *file, int advice) {

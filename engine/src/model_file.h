@@ -11,6 +11,7 @@
 
 typedef enum uocr_dtype { UOCR_F32 = 0, UOCR_F16 = 1, UOCR_Q8 = 2, UOCR_Q4 = 3, UOCR_I32 = 16, UOCR_U8 = 17 } uocr_dtype;
 enum { UOCR_GROUP = 64 }; /* weights that share one scale, along the input */
+enum { UOCR_MOST_SECTIONS = 4096 };
 
 /* The config record, kind 1, field by field. Every value has been checked against sane limits (see model_file.c), so
  * that products of any four of them fit 64 bits. */
@@ -62,6 +63,8 @@ void uocr_model_file_close(uocr_model_file *);
 /* Binary search by name. False: no such tensor. */
 bool uocr_model_file_find(const uocr_model_file *, const char *name, uocr_file_tensor *);
 uocr_status uocr_model_file_tensor(const uocr_model_file *, uint64_t index, uocr_file_tensor *);
+/* Where the payload's sections (layers) begin, ascending: the first `room` of them into offset. How many there are. */
+size_t uocr_model_file_sections(const uocr_model_file *, uint64_t *offset, size_t room);
 uocr_status uocr_model_file_verify(const uocr_model_file *, uocr_error *); /* payload hashes */
 /* The same checks on bytes already in memory (fuzzing). The bytes must outlive the struct. */
 uocr_status uocr_model_file_parse(const uint8_t *bytes, uint64_t count, const char *path, uocr_model_file *, uocr_error *);

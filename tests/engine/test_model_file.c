@@ -79,6 +79,16 @@ static void a_file_on_disk_gives_config_texts_and_tensors(void) {
         CHECK((t.scales != NULL) == (t.dtype == UOCR_Q8 || t.dtype == UOCR_Q4));
     }
     CHECK_EQUAL(uocr_model_file_tensor(&file, file.tensor_count, &t), UOCR_INVALID_ARGUMENT);
+
+    uint64_t section[2] = {0, 1};
+    CHECK_EQUAL(uocr_model_file_sections(&file, section, 1), 2); /* no more than there is room for */
+    CHECK_EQUAL(section[1], 1);
+    CHECK_EQUAL(uocr_model_file_sections(&file, section, 2), 2);
+    CHECK(section[0] % UNIT == 0 && section[1] % UNIT == 0 && section[0] < section[1]);
+    for (uint64_t i = 0; i < file.tensor_count; i++) {
+        CHECK_EQUAL(uocr_model_file_tensor(&file, i, &t), UOCR_OK);
+        CHECK_EQUAL(t.section, (uint64_t)(t.payload - file.base) < section[1] ? 5 : 6);
+    }
     CHECK_EQUAL(uocr_model_file_verify(&file, &error), UOCR_OK);
     uocr_model_file_close(&file);
     CHECK(file.base == NULL);

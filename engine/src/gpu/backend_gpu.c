@@ -315,6 +315,13 @@ uocr_status uocr_backend_gpu_open(const uocr_model_file *file, uint32_t precisio
     *out = NULL;
     uocr_status status = gpu_device_open(file->base, file->bytes, &device, error);
     if (status != UOCR_OK) return status;
+    uint64_t section[UOCR_MOST_SECTIONS];
+    if (device->lay_out &&
+        device->lay_out(device, section, uocr_model_file_sections(file, section, UOCR_MOST_SECTIONS)) != UOCR_OK) {
+        status = uocr_fail(error, UOCR_BACKEND, 0, 0, "%s", device->failure(device));
+        device->destroy(device);
+        return status;
+    }
     return uocr_backend_gpu_create(&file->config, device, precision, memory, profile, out, error);
 }
 

@@ -48,10 +48,22 @@ typedef struct gpu_dispatch {
     uint32_t groups[3], threads;                /* threads: of a threadgroup, a multiple of 32 */
 } gpu_dispatch;
 
+/* y (+)= x W^T: x [rows, depth] and y [rows, cols] of floats, W [cols, depth] of halves without gaps. */
+typedef struct gpu_matrix_product {
+    gpu_argument x, w, y;
+    uint32_t rows, cols, depth;
+    uint32_t x_stride, y_stride; /* floats from row to row */
+    uint32_t accumulate;         /* 1: onto y */
+} gpu_matrix_product;
+
 struct gpu_device {
     const char *name;              /* "metal", "host" */
     uint64_t working_set;          /* bytes that it can hold at once, 0: unknown */
     void (*destroy)(gpu_device *); /* every buffer has been destroyed */
+
+    /* The mapped model's layers begin at these bytes of it, ascending; no tensor crosses one. Called once, before
+     * any weight is used; NULL: the device wants no such thing. */
+    uocr_status (*lay_out)(gpu_device *, const uint64_t *section, size_t count);
 
     /* Zeroed, `category` of memory.h; NULL: out of memory. */
     gpu_memory *(*create)(gpu_device *, uint32_t category, size_t bytes);
@@ -72,6 +84,8 @@ struct gpu_device {
     const char *(*failure)(gpu_device *); /* one sentence on the last error, "" for none */
     /* That the device itself was at work, of all that has been waited for; NULL: it cannot tell. */
     double (*seconds)(gpu_device *);
+    /* Encodes a product by the maker's own library; NULL: there is none, or nobody asked for it. */
+    uocr_status (*multiply)(gpu_device *, const gpu_matrix_product *);
 };
 
 /* Exactly one device is linked in. The mapped model [base, base + bytes) is used without a copy; NULL: none
