@@ -160,7 +160,7 @@ class Studio:
         """A page with table, formula, doubtful words and places for a second look."""
         window = self.window
         document, page = example_page(work)
-        window.add_items([item := PageItem(document, 0, page=page, state=PageState.DONE)])
+        window.choice.add([item := PageItem(document, 0, page=page, state=PageState.DONE)])
         window.pages.show_item(item)
         self.until(lambda: len(window.desk.canvas._marks) > 0 and not window.panel.view.writer._waiting)
         window.corrections.next_doubtful()
@@ -190,7 +190,7 @@ class Studio:
             [Block("text", (Box(60, 60, 800, 200),), "again and again " * 9)],
             finish_reason=FinishReason.LOOP,
         )
-        window.add_items([refused, cut])
+        window.choice.add([refused, cut])
         for item, name in ((refused, "refused"), (cut, "looped")):
             window.pages.show_item(item)
             self.until(lambda: window.desk.canvas.page_size != (0, 0))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -235,6 +235,11 @@ class UnlimitedOCR:
         """Peak memory by category for a page of `width` x `height` pixels, before anything is drawn or allocated."""
         chosen = self.settings.with_changes(settings)
         return self._engine.estimate(self._reader.plan_page(width, height, chosen)[1])
+
+    def estimate_together(self, sizes: Sequence[tuple[int, int]], **settings: Any) -> native.MemoryEstimate:
+        """As `estimate`, for one pass over several pages of the given (width, height) in pixels."""
+        chosen = self.settings.with_changes(settings | {"one_pass": True})
+        return self._engine.estimate(self._reader.plan_pages(sizes, chosen)[1])
 
     def memory(self) -> native.MemoryReport:
         """Bytes held now and at the peak; from any thread, also while reading."""

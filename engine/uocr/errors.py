@@ -76,7 +76,16 @@ class ConversionError(ModelError):
 
 
 class DownloadError(ModelError):
+    """A model could not be fetched. ``reason`` is one word for programs that tell it in their own: "offline", "terms",
+    "unknown", "certificate", "authority", "proxy", "silent", "network", "broken", "disk", "hash", "busy", the hub's
+    status as digits, or "".
+    """
+
     exit_code = 24
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class EngineError(UocrError):
@@ -86,13 +95,22 @@ class EngineError(UocrError):
 class OverBudget(EngineError):
     """The request does not fit the memory budget.
 
-    ``estimate`` is bytes by category name, ``budget`` bytes allowed, ``needed`` bytes at the peak.
+    ``estimate`` is bytes by category name, ``budget`` bytes allowed, ``needed`` bytes at the peak; ``most_pages`` how
+    many of several pages in one pass would fit.
     """
 
     exit_code = 31
 
-    def __init__(self, message: str, estimate: dict[str, int] | None = None, needed: int = 0, budget: int = 0) -> None:
+    def __init__(
+        self,
+        message: str,
+        estimate: dict[str, int] | None = None,
+        needed: int = 0,
+        budget: int = 0,
+        most_pages: int = 0,
+    ) -> None:
         super().__init__(message)
+        self.most_pages = most_pages
         self.estimate = estimate or {}
         self.needed = needed
         self.budget = budget

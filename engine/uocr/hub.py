@@ -200,7 +200,7 @@ def _check_hash(listing: Listing, file: RemoteFile, part: Path, keep_going: Keep
         part.unlink()
         raise DownloadError(f"{file.name} of {listing.repository} arrived with the hash "
                             f"{digest.hexdigest()[:16]}… "
-                            f"instead of {right[:16]}…; it was thrown away, pull again.")
+                            f"instead of {right[:16]}…; it was thrown away, pull again.", "hash")
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
@@ -232,8 +232,8 @@ def _sleep(seconds: float, keep_going: KeepGoing) -> None:
 def _disk_error(error: OSError, part: Path) -> DownloadError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DownloadError(f"The disk is full: {part.name} stopped at {_size(part):,} bytes; what has "
-                             f"arrived is kept, make room and pull again.")
-    return DownloadError(f"{part} cannot be written: {error.strerror or error}.")
+                             f"arrived is kept, make room and pull again.", "disk")
+    return DownloadError(f"{part} cannot be written: {error.strerror or error}.", "disk")
 
 
 def _certificate(error: BaseException) -> ssl.SSLError | None:
@@ -250,33 +250,50 @@ def explained(error: Exception, repository: str, endpoint: str) -> DownloadError
     """The DownloadError for anything that a request can end in."""
     host = urlsplit(endpoint).netloc
     proxy = _proxy(endpoint)
+    reason = _reason(error, proxy)
+    words = {
+        "offline": f"{repository} is not in the cache and HF_HUB_OFFLINE forbids downloads; unset that variable.",
+        "terms": f"{repository} is given only to people who accepted its terms; accept them at "
+                 f"{endpoint}/{repository} and log in with `hf auth login`.",
+        "unknown": f"{host} has no model {repository}, or it is private; check the name.",
+        "certificate": f"The certificate of {host} is not trusted ({_certificate(error)}); if your company "
+                       f"inspects traffic, set SSL_CERT_FILE to the file with its CA certificate "
+                       f"(REQUESTS_CA_BUNDLE is not read).",
+        "proxy": f"The proxy {proxy} cannot be reached or refuses ({error}); correct or unset HTTPS_PROXY "
+                 f"or its like.",
+        "silent": f"{host} did not answer within {SILENCE_S:g} s; pull again, it goes on where it stopped.",
+        "network": f"No network: {host} cannot be reached ({error}); connect and pull again.",
+        "broken": f"The connection to {host} broke off ({error}); pull again, it goes on where it was.",
+        "authority": f"SSL_CERT_FILE={os.environ.get('SSL_CERT_FILE')} cannot be used ({error}); correct or "
+                     f"unset it.",
+        "": f"{host} answered for {repository} in a way that is not understood ({error!r}).",
+    }.get(reason)
+    if words is None:
+        words = _status_words(int(reason), repository, host)
+    return DownloadError(words, reason)
+
+
+def _reason(error: Exception, proxy: str | None) -> str:
+    """One word for what happened, or the status that the hub answered with."""
     if isinstance(error, OfflineModeIsEnabled):
-        words = f"{repository} is not in the cache and HF_HUB_OFFLINE forbids downloads; unset that variable."
-    elif isinstance(error, GatedRepoError):
-        words = (f"{repository} is given only to people who accepted its terms; accept them at "
-                 f"{endpoint}/{repository} and log in with `hf auth login`.")
-    elif isinstance(error, RepositoryNotFoundError):
-        words = f"{host} has no model {repository}, or it is private; check the name."
-    elif isinstance(error, HfHubHTTPError):
-        words = _status_words(error.response.status_code, repository, host)
-    elif _certificate(error):
-        words = (f"The certificate of {host} is not trusted ({_certificate(error)}); if your company "
-                 f"inspects traffic, set SSL_CERT_FILE to the file with its CA certificate "
-                 f"(REQUESTS_CA_BUNDLE is not read).")
-    elif isinstance(error, httpx2.ProxyError) or (proxy and isinstance(error, httpx2.ConnectError)):
-        words = (f"The proxy {proxy} cannot be reached or refuses ({error}); correct or unset HTTPS_PROXY "
-                 f"or its like.")
-    elif isinstance(error, httpx2.TimeoutException):
-        words = f"{host} did not answer within {SILENCE_S:g} s; pull again, it goes on where it stopped."
-    elif isinstance(error, httpx2.ConnectError):
-        words = f"No network: {host} cannot be reached ({error}); connect and pull again."
-    elif isinstance(error, httpx2.TransportError):
-        words = f"The connection to {host} broke off ({error}); pull again, it goes on where it was."
-    elif isinstance(error, OSError) and os.environ.get("SSL_CERT_FILE"):
-        words = f"SSL_CERT_FILE={os.environ['SSL_CERT_FILE']} cannot be used ({error}); correct or unset it."
-    else:
-        words = f"{host} answered for {repository} in a way that is not understood ({error!r})."
-    return DownloadError(words)
+        return "offline"
+    if isinstance(error, GatedRepoError):
+        return "terms"
+    if isinstance(error, RepositoryNotFoundError):
+        return "unknown"
+    if isinstance(error, HfHubHTTPError):
+        return str(error.response.status_code)
+    if _certificate(error):
+        return "certificate"
+    if isinstance(error, httpx2.ProxyError) or (proxy and isinstance(error, httpx2.ConnectError)):
+        return "proxy"
+    if isinstance(error, httpx2.TimeoutException):
+        return "silent"
+    if isinstance(error, httpx2.ConnectError):
+        return "network"
+    if isinstance(error, httpx2.TransportError):
+        return "broken"
+    return "authority" if isinstance(error, OSError) and os.environ.get("SSL_CERT_FILE") else ""
 
 
 def _proxy(endpoint: str) -> str | None:

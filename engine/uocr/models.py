@@ -152,6 +152,29 @@ def pull(name: str, profile: str, *, progress: PullProgress | None = None, endpo
     return target
 
 
+def checkpoint_bytes(name: str, *, endpoint: str | None = None, keep_going: hub.KeepGoing | None = None) -> int:
+    """How much a pull of ``name`` would download: asks the hub for the list of files only. Raises DownloadError."""
+    if not _NAME.fullmatch(name):
+        raise DownloadError(f"{name!r} is no model name; give it as OWNER/NAME.")
+    return hub.list_checkpoint(name, endpoint, keep_going or (lambda: True)).size
+
+
+def arrived_bytes(name: str) -> int:
+    """Bytes of a pull that was stopped and goes on with the next one."""
+    folder = cache_folder() / "downloads" / _folder_name(name)
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def model_bytes(checkpoint: int, profile: str) -> int:
+    """About how large the model file of a checkpoint of so many bytes becomes, rounded up."""
+    return int(checkpoint * _RATIO[profile])
+
+
+def room_needed(checkpoint: int, profile: str, arrived: int = 0) -> int:
+    """Bytes of disk that a pull takes until it is converted, when ``arrived`` bytes of the checkpoint are here."""
+    return max(checkpoint - arrived, 0) + model_bytes(checkpoint, profile) + (64 << 20)
+
+
 def remove(name: str, profile: str | None = None) -> int:
     """Remove a model (all profiles if None) and what a stopped pull left; the bytes freed.
 
@@ -220,7 +243,7 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DownloadError(f"{folder} cannot be written: {error.strerror}; set UOCR_CACHE to another "
-                            f"folder.") from error
+                            f"folder.", "disk") from error
 
 
 @contextmanager
@@ -230,20 +253,20 @@ def _only_one(download: Path, name: str) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise DownloadError(f"{name} is being pulled by another program; wait for it to end.") from error
+            raise DownloadError(f"{name} is being pulled by another program; wait for it to end.", "busy") from error
         yield
 
 
 def _check_space(listing: hub.Listing, download: Path, profile: str) -> None:
     """Refuse before the first byte if checkpoint and model file do not fit the disk together."""
     arrived = sum(path.stat().st_size for path in download.iterdir() if path.is_file())
-    needed = max(listing.size - arrived, 0) + int(listing.size * _RATIO[profile]) + (64 << 20)
+    needed = room_needed(listing.size, profile, arrived)
     free = shutil.disk_usage(download).free
     if free < needed:
         raise DownloadError(f"{listing.repository} as {profile} needs {needed / 1e6:,.0f} MB of disk while "
                             f"it is "
                             f"converted, {cache_folder()} has {free / 1e6:,.0f} MB free; make room or set "
-                            f"UOCR_CACHE to a folder on another disk.")
+                            f"UOCR_CACHE to a folder on another disk.", "disk")
 
 
 def _fetch_all(listing: hub.Listing, download: Path, progress: PullProgress | None,

@@ -44,6 +44,7 @@ if not _missing:
     from leggio.window.main_window import MainWindow
     from PIL import Image, ImageDraw
     from PySide6.QtCore import QSettings
+    from uocr.errors import DownloadError
 
     from .scripted import ScriptedEngine
 
@@ -67,6 +68,15 @@ if not _missing:
         yield
         errors = [r for r in caplog.get_records("call") if r.levelno >= logging.ERROR]
         assert not errors, errors[0].getMessage()
+
+    @pytest.fixture(autouse=True)
+    def no_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+        """No test asks a hub: the sheet of models would."""
+
+        def ask(name: str, **_: object) -> int:
+            raise DownloadError("There is no network in a test.", "network")
+
+        monkeypatch.setattr("uocr.models.checkpoint_bytes", ask)
 
     @pytest.fixture
     def store(tmp_path: Path) -> SettingsStore:

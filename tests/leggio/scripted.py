@@ -3,6 +3,7 @@ clock."""
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 from uocr import events, markup
 from uocr.control import Control
 from uocr.document import Document, FinishReason, Page, Timings, Token
-from uocr.errors import UocrError
+from uocr.errors import OverBudget, UocrError
 from uocr.native import MemoryEstimate, MemoryReport, ModelInfo
 from uocr.settings import ReadSettings
 from uocr.sources import Source
@@ -78,7 +79,8 @@ class ScriptedEngine:
 
     script: gives the model's output of a page, or raises a UocrError. doubt: log-probability by token text.
     steps: a semaphore; every token takes one, so that a test decides how far reading goes.
-    hang_in: number of a page in which reading stands still after 20 tokens, until it is cancelled.
+    hang_in: number of a page in which reading stands still after 20 tokens, until it is cancelled. most_pages: how
+    many pages fit into one pass; 0: the model reads pages one by one.
     """
 
     def __init__(
@@ -92,12 +94,15 @@ class ScriptedEngine:
         steps: threading.Semaphore | None = None,
         max_new_tokens: int = 32_000,
         hang_in: int | None = None,
+        most_pages: int = 0,
     ) -> None:
         self.front_end: dict[str, Any] = {
             "name": "scripted",
             "default_preset": "base",
             "confidence_threshold": 0.5,
+            "multi_page": most_pages > 0,
         }
+        self._most_pages = most_pages
         self._script = script if callable(script) else lambda _: script
         self._rate, self._finish, self._vision = tokens_per_s, finish, vision_steps
         self._doubt = doubt or {}
@@ -120,6 +125,9 @@ class ScriptedEngine:
         self.settings_seen.append(settings)
         control = control or Control()
         document = Document(source.name)
+        if chosen.one_pass and len(source) > 1:
+            yield from self._pass(source, document, control)
+            return
         for number in range(len(source)):
             page = Page(source.name, source.indices[number], 0, 0)
             document.pages.append(page)
@@ -145,6 +153,10 @@ class ScriptedEngine:
             plan.view_count,
             1,
         )
+
+    def estimate_together(self, sizes: Sequence[tuple[int, int]], **settings: Any) -> MemoryEstimate:
+        one = self.estimate(*sizes[0])
+        return dataclasses.replace(one, total=one.total * len(sizes), visual_rows=one.visual_rows * len(sizes))
 
     def memory(self) -> MemoryReport:
         total = sum(CATEGORIES.values())
@@ -173,11 +185,7 @@ class ScriptedEngine:
         parser = markup.MarkupParser(page.width, page.height, expected_pages=1)
         finish, count = self._finish, 0
         for piece in pieces(text):
-            control.wait_while_paused()
-            if self._steps is not None:
-                while not self._steps.acquire(timeout=0.01):
-                    if control.cancelled:
-                        break
+            self._take_step(control)
             while count == 20 and page.index == self._hang_in and not control.cancelled:
                 time.sleep(0.01)
             if control.cancelled:
@@ -196,9 +204,55 @@ class ScriptedEngine:
         for item in parser.last_events:
             yield events.BlockEvent(page, item)
         page.blocks = parser.pages[0].blocks
+        page.problems += parser.pages[0].problems
         page.finish_reason = finish
         page.timings = Timings(0.5, 0.1, count / self._rate, plan.visual_tokens + 5, plan.visual_tokens, count)
         yield events.PageFinished(page)
+
+    def _take_step(self, control: Control) -> None:
+        """Wait while paused, and for the test's leave to go on."""
+        control.wait_while_paused()
+        while self._steps is not None and not control.cancelled and not self._steps.acquire(timeout=0.01):
+            pass
+
+    def _pass(self, source: Source, document: Document, control: Control) -> Iterator[Any]:
+        """Several pages at once, as `uocr.reading.Reader.read_together` tells it."""
+        numbers = source.indices
+        if len(numbers) > self._most_pages:
+            needed = len(numbers) * 1_000_000_000
+            budget = self._most_pages * 1_000_000_000
+            raise OverBudget("The pages do not fit.", {"KV cache": needed}, needed, budget, self._most_pages)
+        self.read_pages += [(source.name, number) for number in numbers]
+        pages = [Page(source.name, number, *source.page_size(i)) for i, number in enumerate(numbers)]
+        document.pages = pages
+        plan = plan_views(pages[0].width, pages[0].height, "multi-page")
+        yield events.PageStarted(pages[0], plan, self.estimate(10, 10), 600, 273 * len(pages), self._limit)
+        yield events.Progress(pages[0], "vision", len(pages), len(pages))
+        parser = markup.MarkupParser(expected_pages=len(pages))
+        at = count = 0
+        finish = self._finish
+        for piece in pieces("".join(f"<PAGE>{self._script(number)}" for number in numbers)):
+            self._take_step(control)
+            if control.cancelled:
+                finish = FinishReason.CANCELLED
+                break
+            count += 1
+            parsed = parser.push(piece, [Token(4 + count % 1000, -0.01)])
+            for item in parsed:
+                if isinstance(item, markup.PageMark | markup.BlockStarted):
+                    at = max(at, item.page)
+            yield events.TextDelta(pages[at], piece, Token(4, -0.01), count, count / self._rate)
+            for item in parsed:
+                yield events.BlockEvent(pages[at], item)
+        parser.finish()
+        for item in parser.last_events:
+            yield events.BlockEvent(pages[at], item)
+        for i, (page, found) in enumerate(zip(pages, parser.pages, strict=True)):
+            page.blocks = found.blocks
+            page.timings = Timings(0.5, 0.1, count / self._rate, 600, 273 * len(pages), count)
+            page.finish_reason = FinishReason.EOS if i < at else finish if i == at else FinishReason.NOT_READ
+            yield events.PageFinished(page)
+        yield events.DocumentFinished(document)
 
 
 def long_text(tokens: int, paragraph: int = 60) -> str:

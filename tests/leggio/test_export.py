@@ -142,7 +142,7 @@ def test_five_hundred_pages_are_exported_with_flat_memory_and_a_living_window(qt
             finish_reason=FinishReason.EOS,
         )
         items.append(PageItem(document, 0, state=PageState.DONE, page=page))
-    window.add_items(items)
+    window.choice.add(items)
     ticks, peaks = [], []
     window.exporting._exporter.progressed.connect(lambda count, total: (ticks.append(count), peaks.append(resident())))
     write(qtbot, window, tmp_path / "many.html", choice("html"))
@@ -159,7 +159,7 @@ def test_an_export_can_be_cancelled_and_leaves_nothing(qtbot, window, tmp_path):
         Page("p.png", 0, 600, 600, [Block("image", (Box(0, 0, 999, 999),), "")], finish_reason=FinishReason.EOS)
         for _ in range(300)
     ]
-    window.add_items([PageItem(document, 0, state=PageState.DONE, page=p) for p in page])
+    window.choice.add([PageItem(document, 0, state=PageState.DONE, page=p) for p in page])
     window.exporting._exporter.progressed.connect(lambda n, _: window.exporting._exporter.cancel() if n == 3 else None)
     write(qtbot, window, tmp_path / "c.docx", choice("docx"))
     assert not list(tmp_path.glob("c.*"))

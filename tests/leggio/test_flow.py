@@ -86,7 +86,7 @@ class Playback:
         self.now = 0.0
         document = DocumentItem(picture, "long.png")
         self.item = PageItem(document, 0)
-        window.add_items([self.item])
+        window.choice.add([self.item])
         self.engine = ScriptedEngine(text, tokens_per_s=RATE, max_new_tokens=TOKENS)
         self.gatherer = Gatherer()
         self.pulse = Pulse(self.gatherer, window, clock=lambda: self.now)

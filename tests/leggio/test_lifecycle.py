@@ -188,7 +188,7 @@ def test_the_history_is_searched_and_opened_without_reading_again(qtbot, make_wi
 def test_a_damaged_history_is_told_and_stops_nothing(tmp_path):
     (tmp_path / "h.sqlite").write_bytes(b"not a database at all" * 100)
     history = HistoryStore(tmp_path / "h.sqlite")
-    assert "h.sqlite" in history.problem and history.search() == []
+    assert "h.sqlite" in history.problem.text and history.search() == []
 
 
 # -- settings
@@ -239,7 +239,7 @@ def test_every_setting_has_a_flag_a_title_and_help():
 
 
 def test_the_settings_window_stores_what_was_changed(qtbot, window, store):
-    dialog = SettingsDialog(store, window)
+    dialog = SettingsDialog(store, False, window)
     qtbot.addWidget(dialog)
     dialog._read._widgets["dpi"].setValue(240)
     dialog._window._widgets["follow"].setChecked(False)
@@ -247,7 +247,7 @@ def test_the_settings_window_stores_what_was_changed(qtbot, window, store):
     assert dialog.result() == QDialog.DialogCode.Accepted and not dialog.engine_changed
     assert store.read.dpi == 240 and store.window.follow is False
     assert store.read.prompt is None and store.read.preset is None
-    other = SettingsDialog(store, window)
+    other = SettingsDialog(store, False, window)
     qtbot.addWidget(other)
     other._engine._widgets["threads"].setValue(1)
     other._take()
@@ -303,17 +303,17 @@ def test_a_model_is_fetched_paused_and_stopped(qtbot, tmp_path):
     with qtbot.waitSignal(puller.done) as done:
         puller.start()
     assert done.args == [tmp_path / "m.uocr"] and told[-1].done == 100
-    puller.wait()
+    puller.wait(10)
 
     stopped = Puller("a/b", "q4", pull=pull)
     stopped.pause()
     stopped.start()
     qtbot.wait(50)
-    assert stopped.isRunning() and stopped.paused
+    assert stopped.running and stopped.paused
     with qtbot.waitSignal(stopped.failed) as failed:
         stopped.stop()
     assert isinstance(failed.args[0], Cancelled)
-    stopped.wait()
+    stopped.wait(10)
 
 
 def test_the_sheet_of_models_tells_a_failure_in_its_own_place(qtbot, window, monkeypatch, tmp_path):
@@ -330,10 +330,25 @@ def test_the_sheet_of_models_tells_a_failure_in_its_own_place(qtbot, window, mon
     assert [sheet._list.item(i).text() for i in range(sheet._list.count())] == [
         "Built-in model: clean printed Latin text (in use)"
     ]
-    assert "Downloads 6.70 GB" in sheet._disk.text()
+    assert sheet._disk.text().startswith("Downloads about 6.70 GB; needs about 9.11 GB of disk for a while, ")
     sheet._get.click()
     qtbot.waitUntil(lambda: "no network" in sheet._disk.text())
     assert not sheet._get.isHidden() and sheet.puller is None
+
+
+def test_the_sheet_of_models_asks_the_hub_how_large_the_model_is(qtbot, window, monkeypatch, tmp_path):
+    from leggio.models.sheet import ModelSheet
+
+    monkeypatch.setenv("UOCR_CACHE", str(tmp_path))
+    monkeypatch.setattr("uocr.models.checkpoint_bytes", lambda name: 6_672_000_000)
+    part = tmp_path / "downloads" / "baidu--Unlimited-OCR" / "0a" / "model.safetensors.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(bytes(1_500_000))
+    sheet = ModelSheet("built-in", None, window)
+    qtbot.addWidget(sheet)
+    qtbot.waitUntil(lambda: sheet._disk.text().startswith("Downloads 6.67 GB; needs 9.07 GB of disk for a while, "))
+    assert "1.50 MB of it are here already: Get goes on from there." in sheet._disk.text()
+    assert sheet._profile.itemText(0) == "q4: about 2.34 GB when done"
 
 
 def test_a_download_that_ends_after_its_sheet_was_closed_is_told(qtbot, window, monkeypatch, tmp_path):
@@ -351,7 +366,7 @@ def test_a_download_that_ends_after_its_sheet_was_closed_is_told(qtbot, window, 
     monkeypatch.setattr(sheets, "Puller", lambda name, profile, parent: Puller(name, profile, parent, pull=pull))
     monkeypatch.setattr(sheets.ModelSheet, "exec", lambda sheet: sheet._get.click())
     window.actions_["models"].trigger()
-    assert window.sheets._puller.isRunning()
+    assert window.sheets._puller.running
     going.set()
     qtbot.waitUntil(lambda: window.desk.notice.text == "baidu/Unlimited-OCR q4 is ready to be used.")
     assert window.sheets._puller is None

@@ -89,10 +89,10 @@ def test_a_page_being_read_says_how_far_it_is():
 def test_what_the_parser_could_not_use_is_told_and_a_text_layer_on_hover():
     item = PageItem(DocumentItem("a", "a"), 0, state=PageState.DONE)
     item.page = Page("a", 0, 10, 10, [Block("text", (), "a")], finish_reason=FinishReason.EOS, has_text_layer=True)
-    assert explain(item) == ""
+    assert explain(item).text == ""
     assert "The PDF page already carries text" in describe(item)
     item.page.problems = ["the box [5, 5, 5, 5] is empty", "a tag is not closed; kept as text", "third"]
-    assert explain(item) == "The box [5, 5, 5, 5] is empty. A tag is not closed; kept as text."
+    assert explain(item).text == "The box [5, 5, 5, 5] is empty. A tag is not closed; kept as text."
 
 
 def test_thumbnails_are_made_off_the_windows_thread_and_shown(qtbot, window, picture):

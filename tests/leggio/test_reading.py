@@ -278,7 +278,7 @@ def test_settings_for_some_pages_alone(qtbot, window, engine, picture, monkeypat
 def test_the_memory_of_a_page_is_told_before_it_is_read(qtbot, make_window, picture):
     window = make_window(ScriptedEngine(), read_at_once=False)
     window.open_inputs([picture()])
-    qtbot.waitUntil(lambda: window.strip._estimate.text() == "this page: at most 40.0 MB")
+    qtbot.waitUntil(lambda: window.strip._estimate.text() == "reading takes at most 40.0 MB")
     assert window.model.item(0).state is PageState.NEW
 
 

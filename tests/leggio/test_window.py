@@ -13,7 +13,7 @@ import pytest
 from leggio.application import TRANSLATIONS
 from leggio.look.colours import colours, dark_palette, light_palette
 from leggio.settings.dialog import SettingsDialog
-from leggio.window.actions import ENTRIES, Entry
+from leggio.window.action_table import ENTRIES, Entry
 from PySide6.QtCore import QCoreApplication, QLibraryInfo
 from PySide6.QtGui import QColor, QKeySequence, QPalette
 from PySide6.QtWidgets import (
@@ -53,7 +53,7 @@ def test_no_two_actions_share_a_shortcut(window):
 
 def test_every_control_has_an_accessible_name(qtbot, window, store, picture):
     read_all(qtbot, window, [picture()])
-    dialog = SettingsDialog(store, window)
+    dialog = SettingsDialog(store, False, window)
     qtbot.addWidget(dialog)
     kinds = (QAbstractButton, QAbstractItemView, QComboBox, QLineEdit, QSpinBox, QTextEdit)
     nameless = []

@@ -4,36 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox, QProgressDialog
+from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox, QProgressDialog, QWidget
+from uocr.document import Block
 from uocr.errors import Cancelled, OutputExists, UocrError
 from uocr.export import Exported, export
 
 from leggio.export.clipboard import copy
 from leggio.export.dialog import ExportChoice, ExportDialog, suggested_name
 from leggio.export.work import Exporter, ExportOrder, PageSources, documents_of
+from leggio.look.notice import Choice
+from leggio.look.told import Told, notes_told, told
 from leggio.pages.items import PageItem
+from leggio.reading.engine import EngineFacts
+from leggio.transcript.panel import TranscriptPanel
 from leggio.transcript.source import block_markdown
 from leggio.transcript.view import clean_html
 
-if TYPE_CHECKING:
-    from leggio.window.main_window import MainWindow
+
+class Shown(Protocol):
+    """What the export needs to know of the window."""
+
+    @property
+    def item(self) -> PageItem | None:
+        """The current page."""
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """Its blocks, read or read so far."""
+
+    def all_items(self) -> Sequence[PageItem]: ...
+    def chosen_items(self) -> Sequence[PageItem]: ...
+    def facts(self) -> EngineFacts | None: ...
+    def dpi(self) -> float: ...
 
 
 class ExportController(QObject):
-    """Belongs to the window."""
+    """Copies and writes what `shown` says; tells what came of it above the text."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, shown: Shown, panel: TranscriptPanel, window: QWidget) -> None:
         super().__init__(window)
-        self._window = window
+        self._shown, self._panel, self._window = shown, panel, window
         self._exporter = Exporter(self)
         self._exporter.progressed.connect(self._progressed)
         self._exporter.done.connect(self._done)
         self._exporter.failed.connect(self._failed)
-        self._sources: PageSources | None = None
         self._progress: QProgressDialog | None = None
         self._folder = Path.home()
         self.busy = False
@@ -42,30 +60,27 @@ class ExportController(QObject):
 
     def copy(self) -> None:
         """The selection, else the text of the page."""
-        window = self._window
-        panel = window.panel
-        shown = panel.source if panel.shows_source else panel.view
-        if shown.textCursor().hasSelection():
-            data = shown.createMimeDataFromSelection()
+        view = self._panel.source if self._panel.shows_source else self._panel.view
+        if view.textCursor().hasSelection():
+            data = view.createMimeDataFromSelection()
             self._tell(copy(data.text(), data.html()))
-        elif window.presenter.blocks:
-            self._tell(copy("\n".join(b.text.strip() for b in window.presenter.blocks if b.text.strip())))
+        elif self._shown.blocks:
+            self._tell(copy("\n".join(b.text.strip() for b in self._shown.blocks if b.text.strip())))
 
     def copy_markdown(self) -> None:
-        blocks = self._window.presenter.blocks
-        self._tell(copy("\n\n".join(t for b in blocks if (t := block_markdown(b)))))
+        self._tell(copy("\n\n".join(t for b in self._shown.blocks if (t := block_markdown(b)))))
 
     def copy_rich(self) -> None:
-        document = self._window.panel.view.document()
+        document = self._panel.view.document()
         self._tell(copy(document.toPlainText().replace("\ufffc", ""), clean_html(document.toHtml())))
 
     def copy_all(self) -> None:
-        pages = [i.page for i in self._window.model.items if i.page is not None]
+        pages = [i.page for i in self._shown.all_items() if i.page is not None]
         self._tell(copy("\n\n".join(p.text for p in pages)))
 
     def _tell(self, outcome: tuple[bool, str]) -> None:
         good, words = outcome
-        notice = self._window.panel.notice
+        notice = self._panel.notice
         if good:
             notice.mention(words)
         else:
@@ -75,10 +90,10 @@ class ExportController(QObject):
 
     def items(self, scope: str) -> list[PageItem]:
         """Pages that were read, in list order: the chosen ones, the current document's, or all."""
-        window, current = self._window, self._window.presenter.item
-        read = [i for i in window.model.items if i.page is not None]
+        current = self._shown.item
+        read = [i for i in self._shown.all_items() if i.page is not None]
         if scope == "page":
-            chosen = [i for i in window.pages.selected_items() if i.page is not None]
+            chosen = [i for i in self._shown.chosen_items() if i.page is not None]
             return chosen or [i for i in read if i is current]
         if scope == "document":
             return [i for i in read if current is not None and i.document is current.document]
@@ -90,11 +105,11 @@ class ExportController(QObject):
         if not items:
             return None
         path = folder / f"{Path(items[0].document.name).stem or 'text'}.md"
-        sources = PageSources(items, self._window.store.read.dpi)
+        sources = PageSources(items, self._shown.dpi())
         try:
             export(documents_of(items), path, "md", page_images=sources.image)
         except UocrError as error:
-            self._window.panel.notice.tell(str(error), "bad")
+            self._panel.notice.tell(told(error, path.name), "bad")
             return None
         finally:
             sources.close()
@@ -114,6 +129,12 @@ class ExportController(QObject):
         items = self.items(choice.scope)
         if not items:
             return
+        path = self._ask_name(items, choice)
+        if path is not None:
+            self.write(items, path, choice)
+
+    def _ask_name(self, items: Sequence[PageItem], choice: ExportChoice) -> Path | None:
+        """Where to; the format's suffix is added when it is missing."""
         suggested = suggested_name(items[0].document.name, choice.format, self._folder)
         # Existing names are asked about later, with the folder of pictures: the dialog must not ask first.
         name, _ = QFileDialog.getSaveFileName(
@@ -124,16 +145,17 @@ class ExportController(QObject):
             "",
             QFileDialog.Option.DontConfirmOverwrite,
         )
-        if name:
-            path = Path(name)
-            if path.suffix.lower() != f".{choice.format}":
-                path = path.with_name(f"{path.name}.{choice.format}")
-            self._folder = path.parent
-            self.write(items, path, choice)
+        if not name:
+            return None
+        path = Path(name)
+        if path.suffix.lower() != f".{choice.format}":
+            path = path.with_name(f"{path.name}.{choice.format}")
+        self._folder = path.parent
+        return path
 
     def write(self, items: Sequence[PageItem], path: Path, choice: ExportChoice, overwrite: bool = False) -> None:
         """Start writing; the outcome is told in the window."""
-        facts = self._window.session.facts
+        facts = self._shown.facts()
         recorded: dict[str, Any] = facts.recorded if facts is not None else {}
         documents = documents_of(items, facts.name if facts else "", facts.info.model_id if facts else "", recorded)
         order = ExportOrder(
@@ -145,7 +167,6 @@ class ExportController(QObject):
             overwrite,
             choice.add_to_text_layer,
         )
-        self._sources = PageSources(items, self._window.store.read.dpi)
         self.busy = True
         self._progress = QProgressDialog(
             self.tr("Writing {0}").format(path.name),
@@ -156,7 +177,7 @@ class ExportController(QObject):
         )
         self._progress.setMinimumDuration(700)
         self._progress.canceled.connect(self._exporter.cancel)
-        self._exporter.start(order, self._sources)
+        self._exporter.start(order, PageSources(items, self._shown.dpi()))
 
     def _progressed(self, count: int, total: int) -> None:
         if self._progress is not None:
@@ -177,26 +198,23 @@ class ExportController(QObject):
             words = self.tr("Saved {0} ({1} pages).").format(files[0].name, result.pages)
         else:
             words = self.tr("Saved {0} files in {1}.").format(len(files), order.path.parent.name)
-        notes = " ".join(result.notes[:3])
+        notes = notes_told(result.notes[:3])
         folder = QUrl.fromLocalFile(str(order.path.parent))
-        self._window.panel.notice.tell(
-            f"{words} {notes}".strip(),
-            "info",
-            [(self.tr("Show in folder"), lambda: _open_folder(folder))],
-        )
+        choices: list[Choice] = [(self.tr("Show in folder"), lambda: _open_folder(folder))]
+        self._panel.notice.tell(Told(f"{words} {notes}".strip(), notes.detail), "info", choices)
 
     def _failed(self, order: ExportOrder, error: Exception) -> None:
         self._over()
         if isinstance(error, OutputExists):
-            self._ask_overwrite(order, error)
+            self._ask_overwrite(order)
         elif not isinstance(error, Cancelled):
-            self._window.panel.notice.tell(
-                str(error),
-                "bad",
-                [(self.tr("Save elsewhere…"), self.ask), (self.tr("Copy all text"), self.copy_all)],
-            )
+            choices: list[Choice] = [
+                (self.tr("Save elsewhere…"), self.ask),
+                (self.tr("Copy all text"), self.copy_all),
+            ]
+            self._panel.notice.tell(told(error, order.path.name), "bad", choices)
 
-    def _ask_overwrite(self, order: ExportOrder, error: OutputExists) -> None:
+    def _ask_overwrite(self, order: ExportOrder) -> None:
         box = QMessageBox(self._window)
         box.setIcon(QMessageBox.Icon.Question)
         box.setText(self.tr("{0} is already there.").format(order.path.name))
@@ -211,25 +229,12 @@ class ExportController(QObject):
         items = self._items_of(order)
         if box.clickedButton() is replace:
             self.write(items, order.path, choice, overwrite=True)
-        elif box.clickedButton() is other:
-            self._choose_again(items, choice)
+        elif box.clickedButton() is other and (path := self._ask_name(items, choice)) is not None:
+            self.write(items, path, choice)
 
     def _items_of(self, order: ExportOrder) -> list[PageItem]:
         wanted = {id(p) for d in order.documents for p in d.pages}
-        return [i for i in self._window.model.items if i.page is not None and id(i.page) in wanted]
-
-    def _choose_again(self, items: list[PageItem], choice: ExportChoice) -> None:
-        suggested = suggested_name(items[0].document.name, choice.format, self._folder)
-        name, _ = QFileDialog.getSaveFileName(
-            self._window,
-            self.tr("Export"),
-            str(suggested),
-            f"*.{choice.format}",
-            "",
-            QFileDialog.Option.DontConfirmOverwrite,
-        )
-        if name:
-            self.write(items, Path(name), choice)
+        return [i for i in self._shown.all_items() if i.page is not None and id(i.page) in wanted]
 
     def close(self) -> None:
         self._exporter.close()

@@ -33,6 +33,7 @@ _BOUND = (
     "loop_guard_hits",
     "loop_history",
     "compat",
+    "one_pass",
     "rotate",
 )
 """Settings that change what is read; the password and page range do not."""

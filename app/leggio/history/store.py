@@ -9,8 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from PySide6.QtCore import QCoreApplication
 from uocr.document import Page
 from uocr.export.json_file import dump_json, page_from_record, page_record
+
+from leggio.look.told import Told
+
+translate = QCoreApplication.translate
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
@@ -37,7 +42,7 @@ class HistoryStore:
     """Open on the window's thread. A file that cannot be used makes an empty history, not an error."""
 
     def __init__(self, file: Path) -> None:
-        self.problem = ""
+        self.problem = Told("")
         """One sentence when the history cannot be kept."""
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +51,8 @@ class HistoryStore:
             self._database.execute("PRAGMA synchronous=NORMAL")
             self._database.executescript(_SCHEMA)
         except (OSError, sqlite3.Error) as error:
-            self.problem = f"The history {file} cannot be used: {error}. Move the file away to begin a new one."
+            words = translate("History", "The history {0} cannot be used. Move the file away to begin a new one.")
+            self.problem = Told(words.format(file), str(error))
             self._database = sqlite3.connect(":memory:")
             self._database.executescript(_SCHEMA)
 

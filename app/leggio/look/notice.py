@@ -20,9 +20,10 @@ from PySide6.QtWidgets import (
 
 from leggio.look.colours import colours
 from leggio.look.symbols import symbol
+from leggio.look.told import Told
 
 Choice = tuple[str, Callable[[], None]]
-_Told = tuple[str, str, Sequence[Choice], Sequence[tuple[str, str]]]
+_Shown = tuple[Told, str, Sequence[Choice], Sequence[tuple[str, str]]]
 MOMENT_MS = 5000
 """How long a mention stays."""
 
@@ -44,8 +45,8 @@ class Notice(QWidget):
         self._close.setToolTip(self.tr("Dismiss"))
         self._close.setAccessibleName(self.tr("Dismiss"))
         self._close.clicked.connect(self.dismiss)
-        self._shown: _Told = ("", "info", (), ())
-        self._before: _Told | None = None
+        self._shown: _Shown = (Told(""), "info", (), ())
+        self._before: _Shown | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._moment_over)
@@ -88,9 +89,14 @@ class Notice(QWidget):
         self.dismiss()
         act()
 
+    @property
+    def detail(self) -> str:
+        """What the hover over the text says more."""
+        return self._text.toolTip()
+
     def tell(
         self,
-        text: str,
+        text: str | Told,
         kind: str = "info",
         choices: Sequence[Choice] = (),
         rows: Sequence[tuple[str, str]] = (),
@@ -98,13 +104,13 @@ class Notice(QWidget):
         """Show `text`, a table of `rows` (name, number) and a button for every choice, until it is dismissed."""
         self._timer.stop()
         self._before = None
-        self._show(text, kind, choices, rows)
+        self._show(text if isinstance(text, Told) else Told(text), kind, choices, rows)
 
     def mention(self, text: str) -> None:
         """Show `text` for a moment; what was told before comes back."""
         if not self._timer.isActive():
             self._before = None if self.isHidden() else self._shown
-        self._show(text, "info", (), ())
+        self._show(Told(text), "info", (), ())
         self._timer.start(MOMENT_MS)
 
     def _moment_over(self) -> None:
@@ -113,11 +119,13 @@ class Notice(QWidget):
         else:
             self.hide()
 
-    def _show(self, text: str, kind: str, choices: Sequence[Choice], rows: Sequence[tuple[str, str]]) -> None:
-        self._shown = (text, kind, choices, rows)
+    def _show(self, told: Told, kind: str, choices: Sequence[Choice], rows: Sequence[tuple[str, str]]) -> None:
+        self._shown = (told, kind, choices, rows)
         self._kind = kind
-        self._text.setText(text)
-        self.setAccessibleName(text)
+        self._text.setText(told.text)
+        self._text.setToolTip(told.detail)
+        self.setAccessibleName(told.text)
+        self.setAccessibleDescription(told.detail)
         self._empty(self._buttons)
         self._empty(self._table)
         self._rows = list(rows)

@@ -9,7 +9,8 @@ from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPainterPath, QPaintEven
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from leggio.look.colours import category_colour, colours
-from leggio.memory.wording import bytes_text, category_help, category_name
+from leggio.look.units import bytes_text
+from leggio.memory.wording import category_help, category_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,5 +127,5 @@ class MemoryBar(QWidget):
         lines = [f"{category_name(s.name)}: {bytes_text(s.bytes)}" for s in self.segments()]
         lines.append(self.tr("Budget: {0}").format(bytes_text(self._budget)))
         if self._promised:
-            lines.append(self.tr("Promised for this page: at most {0}").format(bytes_text(self._promised)))
+            lines.append(self.tr("Promised before reading: at most {0}").format(bytes_text(self._promised)))
         return "\n".join(lines)

@@ -11,9 +11,9 @@ from uocr.document import FinishReason, Page
 from uocr.events import PageStarted
 
 from leggio.look.colours import colours
+from leggio.look.units import bytes_text
 from leggio.memory.bar import MemoryBar
 from leggio.memory.rate import RatePlot
-from leggio.memory.wording import bytes_text
 from leggio.reading.engine import EngineFacts
 
 
@@ -130,6 +130,11 @@ class EngineStrip(QWidget):
         info = facts.info
         self._backend.setText(self.tr("{0} · {1} · {2} threads").format(info.profile, info.backend, info.threads))
 
+    @property
+    def engine_text(self) -> str:
+        """The model's name as it is shown."""
+        return self._engine.text()
+
     def set_memory(self, report: Any) -> None:
         self.bar.set_report(report)
         self._memory.setText(
@@ -140,7 +145,7 @@ class EngineStrip(QWidget):
         """The promise for the page at hand."""
         self.bar.set_estimate(estimate)
         self._estimate.setText(
-            "" if estimate is None else self.tr("this page: at most {0}").format(bytes_text(estimate.total))
+            "" if estimate is None else self.tr("reading takes at most {0}").format(bytes_text(estimate.total))
         )
 
     # -- a page --------------------------------------------------------------------------------------------

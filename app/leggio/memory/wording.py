@@ -1,22 +1,13 @@
-"""Bytes and memory categories in a person's words."""
+"""Memory categories in a person's words."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 from uocr.errors import OverBudget
 
+from leggio.look.units import bytes_text
+
 translate = QCoreApplication.translate
-
-
-def bytes_text(count: int) -> str:
-    """Three digits and a unit: 812 kB, 24.7 MB, 1.92 GB (powers of ten, as disks and macOS count)."""
-    value, unit = float(count), "B"
-    for bigger in ("kB", "MB", "GB", "TB"):
-        if value < 1000:
-            break
-        value, unit = value / 1000, bigger
-    digits = 0 if unit == "B" or value >= 100 else 1 if value >= 10 else 2
-    return f"{value:.{digits}f} {unit}"
 
 
 def _plain(category: str) -> str:

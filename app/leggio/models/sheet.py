@@ -24,14 +24,14 @@ from PySide6.QtWidgets import (
 from uocr import models
 from uocr.errors import UocrError
 
-from leggio.memory.wording import bytes_text
-from leggio.models.pull import Puller, PullState, was_stopped
+from leggio.look.told import Told, told
+from leggio.look.units import bytes_text, duration_text
+from leggio.models.pull import Puller, PullState, SizeQuestion, was_stopped
 
-FULL_MODEL = "baidu/Unlimited-OCR"
-FULL_BYTES = 6_700_000_000
-"""Bytes of the full model's checkpoint, to say before anyone is asked on the network."""
-_SHARE = {"q4": 0.30, "q8": 0.53, "f16": 1.0}
-"""Model file over checkpoint."""
+FULL_MODEL = models.PUBLISHED
+ABOUT_BYTES = 6_700_000_000
+"""Bytes of the full model's checkpoint as far as anyone knows without asking its hub."""
+PROFILES = ("q4", "q8", "f16")
 
 
 class ModelSheet(QDialog):
@@ -45,6 +45,7 @@ class ModelSheet(QDialog):
         self.setWindowTitle(self.tr("Models"))
         self._current = current
         self.puller = puller
+        self._checkpoint, self._size_is_known = ABOUT_BYTES, False
         self._list = QListWidget(self)
         self._list.setAccessibleName(self.tr("Models on this machine"))
         self._list.setSpacing(3)
@@ -70,8 +71,12 @@ class ModelSheet(QDialog):
         self._remove.clicked.connect(self._ask_remove)
         self.setMinimumWidth(560)
         self.refresh()
+        self._question = SizeQuestion(FULL_MODEL)
+        self._question.answered.connect(self._size_known)
         if puller is not None:
             self._watch(puller)
+        else:
+            self._question.put()
         self._update()
 
     def _get_box(self) -> QGroupBox:
@@ -88,9 +93,8 @@ class ModelSheet(QDialog):
         self._profile.setToolTip(
             self.tr("How finely the model's numbers are kept: q4 is smallest and fastest, f16 closest to the original")
         )
-        for profile in ("q4", "q8", "f16"):
-            size = bytes_text(int(FULL_BYTES * _SHARE[profile]))
-            self._profile.addItem(self.tr("{0}: about {1} when done").format(profile, size), profile)
+        for profile in PROFILES:
+            self._profile.addItem(profile, profile)
         self._get = QPushButton(self.tr("Get"), group)
         self._pause = QPushButton(self.tr("Pause"), group)
         self._stop = QPushButton(self.tr("Stop"), group)
@@ -115,11 +119,10 @@ class ModelSheet(QDialog):
         self._pause.clicked.connect(self._pause_or_go)
         self._stop.clicked.connect(self._stop_pull)
         self._profile.currentIndexChanged.connect(self._tell_disk)
-        self._tell_disk()
+        self._tell_sizes()
         return group
 
-    # -- what is here
-    # ------------------------------------------------------------------------------------------
+    # -- what is here --------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
         """Look again at what is installed."""
@@ -156,9 +159,9 @@ class ModelSheet(QDialog):
         if answer == QMessageBox.StandardButton.Yes:
             try:
                 freed = models.remove(name, profile or None)
-                self._disk.setText(self.tr("{0} are free again.").format(bytes_text(freed)))
+                self._say(self.tr("{0} are free again.").format(bytes_text(freed)))
             except UocrError as error:
-                self._disk.setText(str(error))
+                self._say(told(error, name))
             if f"{name} {profile}" == self._current:
                 self.use_wanted.emit(models.BUILT_IN, "")
             self.refresh()
@@ -173,28 +176,48 @@ class ModelSheet(QDialog):
         self._stop.setVisible(running)
         self._bar.setVisible(running)
 
-    # -- getting one
-    # -------------------------------------------------------------------------------------------
+    # -- getting one ---------------------------------------------------------------------------------------
+
+    def _size_known(self, checkpoint: int) -> None:
+        """The hub has said how large the checkpoint is."""
+        self._checkpoint, self._size_is_known = checkpoint, True
+        if self.puller is None:
+            self._tell_sizes()
+
+    def _tell_sizes(self) -> None:
+        for row, profile in enumerate(PROFILES):
+            size = bytes_text(models.model_bytes(self._checkpoint, profile))
+            self._profile.setItemText(row, self.tr("{0}: about {1} when done").format(profile, size))
+        self._tell_disk()
 
     def _tell_disk(self) -> None:
-        profile = self._profile.currentData()
-        needed = int(FULL_BYTES * (1 + _SHARE[profile]))
+        arrived = models.arrived_bytes(FULL_MODEL)
+        needed = models.room_needed(self._checkpoint, self._profile.currentData(), arrived)
         folder: Path = models.cache_folder()
         while not folder.exists() and folder != folder.parent:
             folder = folder.parent
         free = shutil.disk_usage(folder).free
-        words = self.tr("Downloads {0}; needs {1} of disk for a while, {2} are free.").format(
-            bytes_text(FULL_BYTES), bytes_text(needed), bytes_text(free)
+        exact = self.tr("Downloads {0}; needs {1} of disk for a while, {2} are free.")
+        about = self.tr("Downloads about {0}; needs about {1} of disk for a while, {2} are free.")
+        words = (exact if self._size_is_known else about).format(
+            bytes_text(self._checkpoint), bytes_text(needed), bytes_text(free)
         )
+        if arrived:
+            words += " " + self.tr("{0} of it are here already: Get goes on from there.").format(bytes_text(arrived))
         if free < needed:
             words += " " + self.tr("That is not enough: make room first.")
-        self._disk.setText(words)
+        self._say(words)
+
+    def _say(self, words: str | Told) -> None:
+        """One line about the download, with the exact words on hover where they are translated."""
+        self._disk.setText(str(words))
+        self._disk.setToolTip(words.detail if isinstance(words, Told) else "")
 
     def _start(self) -> None:
         self._watch(Puller(FULL_MODEL, self._profile.currentData(), self.parent()))
         assert self.puller is not None
         self.puller.start()
-        self._disk.setText(self.tr("Asking for the list of files…"))
+        self._say(self.tr("Asking for the list of files…"))
         self._update()
 
     def _watch(self, puller: Puller) -> None:
@@ -212,7 +235,7 @@ class ModelSheet(QDialog):
         ).format(done, total)
         if state.left_s is not None:
             words += self.tr(", about {0} left").format(duration_text(state.left_s))
-        self._disk.setText(words)
+        self._say(words)
 
     def _stop_pull(self) -> None:
         if self.puller is not None:
@@ -227,26 +250,17 @@ class ModelSheet(QDialog):
         else:
             self.puller.pause()
             self._pause.setText(self.tr("Resume"))
-            self._disk.setText(self.tr("Paused. What was downloaded is kept, also when you quit."))
+            self._say(self.tr("Paused. What was downloaded is kept, also when you quit."))
 
     def _done(self, path: Path) -> None:
         profile = self.puller.profile if self.puller else ""
         self.puller = None
         self.refresh()
         self._update()
-        self._disk.setText(self.tr("{0} {1} is ready. Choose it above and press Use.").format(FULL_MODEL, profile))
+        self._say(self.tr("{0} {1} is ready. Choose it above and press Use.").format(FULL_MODEL, profile))
 
     def _failed(self, error: UocrError) -> None:
         self.puller = None
         self._update()
-        self._disk.setText(
-            self.tr("Stopped. What was downloaded is kept; Get goes on from there.")
-            if was_stopped(error)
-            else str(error)
-        )
-
-
-def duration_text(seconds: float) -> str:
-    """Minutes and hours, rounded as a person would say them."""
-    minutes = max(1, round(seconds / 60))
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+        stopped = self.tr("Stopped. What was downloaded is kept; Get goes on from there.")
+        self._say(stopped if was_stopped(error) else told(error, FULL_MODEL))

@@ -78,6 +78,10 @@ class PageItem:
     settings: dict[str, Any] = field(default_factory=dict)
     """Changes to the window's read settings for this page alone."""
     edited: bool = False
+    together: int = 0
+    """Most pages in one pass with this one, chosen by the person; 0: as many as the document has."""
+    in_pass: tuple[PageItem, ...] = ()
+    """The pages of the last pass that this one was read in, itself among them; empty when it was read alone."""
 
     @property
     def title(self) -> str:

@@ -55,7 +55,8 @@ class PagePictures(QObject):
     """Page key: `thumbnail` now has it."""
     page_ready = Signal(int, int, object, int, int)
     """(page key, rotation, QImage, width, height): the picture, maybe reduced, and the page's own pixels."""
-    page_failed = Signal(int, str)
+    page_failed = Signal(int, object)
+    """(page key, UocrError)."""
     _made = Signal(int, int, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -146,7 +147,7 @@ class PagePictures(QObject):
                 )
             self.page_ready.emit(key, rotate, to_qimage(picture), width, height)
         except UocrError as error:
-            self.page_failed.emit(key, str(error))
+            self.page_failed.emit(key, error)
 
     def _keep(self, key: int, rotate: int, image: QImage | None) -> None:
         wish = (key, rotate)

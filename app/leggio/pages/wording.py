@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
+from uocr.errors import UocrError
 
+from leggio.look.told import Told, notes_told, told
 from leggio.pages.items import PageItem, PageState
 
 translate = QCoreApplication.translate
@@ -31,24 +33,25 @@ def badge(item: PageItem) -> str:
     }[item.state]
 
 
-def explain(item: PageItem) -> str:
+def explain(item: PageItem) -> Told:
     """One sentence for a state that a person should know about; empty when all is well."""
     if item.state is PageState.FAILED:
-        return item.error
+        return told(item.failure or UocrError(item.error), item.title)
     if item.state is PageState.CUT:
         count = item.page.timings.generated_tokens if item.page else 0
-        return translate(
-            "Pages", "The page did not fit: reading stopped after {0} tokens, the text below ends early."
-        ).format(f"{count:,}")
+        words = translate("Pages", "The page did not fit: reading stopped after {0} tokens, the text below ends early.")
+        return Told(words.format(f"{count:,}"))
     if item.state is PageState.DONE:
-        return " ".join(_sentence(problem) for problem in item.page.problems[:2]) if item.page else ""
-    return {
-        PageState.LOOPED: translate(
-            "Pages", "The model began to repeat itself and was stopped. The text below ends early."
-        ),
-        PageState.BLANK: translate("Pages", "This page is blank: there is nothing to read on it."),
-        PageState.CANCELLED: translate("Pages", "Reading was cancelled. What was read until then is kept."),
-    }.get(item.state, "")
+        return notes_told(item.page.problems[:2]) if item.page else Told("")
+    return Told(
+        {
+            PageState.LOOPED: translate(
+                "Pages", "The model began to repeat itself and was stopped. The text below ends early."
+            ),
+            PageState.BLANK: translate("Pages", "This page is blank: there is nothing to read on it."),
+            PageState.CANCELLED: translate("Pages", "Reading was cancelled. What was read until then is kept."),
+        }.get(item.state, "")
+    )
 
 
 def describe(item: PageItem) -> str:
@@ -58,10 +61,5 @@ def describe(item: PageItem) -> str:
         lines.append(translate("Pages", "{0} x {1} pixels").format(item.page.width, item.page.height))
     if item.page is not None and item.page.has_text_layer:
         lines.append(translate("Pages", "The PDF page already carries text"))
-    sentence = explain(item)
+    sentence = explain(item).text
     return "\n".join(lines + ([sentence] if sentence else []))
-
-
-def _sentence(text: str) -> str:
-    """`text` with a capital at its start and a full stop at its end."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

@@ -17,6 +17,7 @@ from uocr.events import PageFinished
 
 from leggio.history.jobs import Job, JobStore, job_key
 from leggio.reading.frames import Gatherer
+from leggio.reading.route import Route
 from leggio.reading.task import Engine, EngineFactory, LastInput, PageTask
 
 if TYPE_CHECKING:
@@ -128,16 +129,13 @@ class EngineThread(QThread):
     def _read(self, task: PageTask, control: Control) -> bool:
         if self._engine is None:
             return True
-        page = Page(task.name, task.number, 0, 0)
         try:
             self._stream(task, control)
         except UocrError as error:
-            page.finish_reason, page.error = FinishReason.ERROR, str(error)
-            self._push(task.key, PageFinished(page, error))
+            self._fail(task, error)
         except Exception as error:
-            log.exception("page %s of %s could not be read", task.number + 1, task.name)
-            page.finish_reason, page.error = FinishReason.ERROR, f"{type(error).__name__}: {error}"
-            self._push(task.key, PageFinished(page, UocrError(page.error)))
+            log.exception("page %s of %s could not be read", task.numbers[0] + 1, task.name)
+            self._fail(task, UocrError(f"{type(error).__name__}: {error}"))
         memory = self._engine.memory()
         self.idle.emit()
         self.rested.emit(memory)  # after the page's last frame, which carries an older report
@@ -147,12 +145,21 @@ class EngineThread(QThread):
         assert self._engine is not None
         settings = dict(task.settings)
         opening = {k: settings[k] for k in ("dpi", "password", "compat") if settings.get(k) is not None}
-        settings.pop("pages", None)
-        with self._input.page(task.input, task.name, task.number, **opening) as source:
+        settings |= _for_run(task)
+        with self._input.pages(task.input, task.name, task.numbers, **opening) as source:
+            route = Route(task, source)
             for event in self._engine.stream(source, control=control, **settings):
                 if isinstance(event, PageFinished):
                     self._write_down(task, event.page, source)
-                self._push(task.key, event)
+                for key, part, first_block in route.of(event):
+                    self._push(key, part, first_block)
+
+    def _fail(self, task: PageTask, error: UocrError) -> None:
+        """None of the task's pages could be read."""
+        for key, number in zip(task.keys, task.numbers, strict=True):
+            page = Page(task.name, number, 0, 0)
+            page.finish_reason, page.error = FinishReason.ERROR, str(error)
+            self._push(key, PageFinished(page, error))
 
     def _write_down(self, task: PageTask, page: Page, source: Source) -> None:
         """Journal a page that is done before the window hears of it."""
@@ -187,8 +194,8 @@ class EngineThread(QThread):
             self.jobs.finish(job)
         return True
 
-    def _push(self, key: int, event: Any) -> None:
-        if self.gatherer.push(key, event):
+    def _push(self, key: int, event: Any, first_block: int = 0) -> None:
+        if self.gatherer.push(key, event, first_block):
             if self._engine is not None:
                 self.gatherer.add_memory(self._engine.memory())
             self.woken.emit()
@@ -199,10 +206,16 @@ class EngineThread(QThread):
         try:
             settings = dict(task.settings)
             opening = {k: settings[k] for k in ("dpi", "password") if settings.get(k) is not None}
-            with self._input.page(task.input, task.name, task.number, **opening) as source:
-                self.estimated.emit(task.key, self._engine.estimate(*source.page_size(0), **settings))
+            with self._input.pages(task.input, task.name, task.numbers, **opening) as source:
+                sizes = [_read_size(source.page_size(i), settings) for i in range(len(source))]
+            settings |= _for_run(task)
+            if task.together:
+                answer = self._engine.estimate_together(sizes, **settings)
+            else:
+                answer = self._engine.estimate(*sizes[0], **settings)
+            self.estimated.emit(task.keys[0], answer)
         except UocrError as error:
-            self.estimated.emit(task.key, error)
+            self.estimated.emit(task.keys[0], error)
         return True
 
     def _release(self) -> None:
@@ -216,3 +229,17 @@ class EngineThread(QThread):
         if self.jobs is not None:
             self.jobs.close()
         return False
+
+
+def _for_run(task: PageTask) -> dict[str, Any]:
+    """Settings that follow from how many pages there are; several have but one kind of view."""
+    return {"pages": None, "one_pass": task.together} | ({"preset": None} if task.together else {})
+
+
+def _read_size(size: tuple[int, int], settings: Mapping[str, Any]) -> tuple[int, int]:
+    """Width and height of what is read of a page of `size`: turned, or only a region of it."""
+    width, height = size if settings.get("rotate", 0) in (0, 180) else (size[1], size[0])
+    if settings.get("region") is None:
+        return width, height
+    left, top, right, bottom = settings["region"]
+    return max(1, min(right, width) - max(left, 0)), max(1, min(bottom, height) - max(top, 0))

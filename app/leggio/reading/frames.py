@@ -98,9 +98,13 @@ class Gatherer:
         self._lock = threading.Lock()
         self._frame = Frame()
 
-    def push(self, key: int, event: Any) -> bool:
-        """Take an event of page `key`; True when the window must be woken (nothing was waiting)."""
-        change = _change(key, event)
+    def push(self, key: int, event: Any, first_block: int = 0) -> bool:
+        """Take an event of page `key`; True when the window must be woken (nothing was waiting).
+
+        `first_block` is the number, in the whole output, of the page's first block: above 0 when several pages are
+        read in one pass. Changes count the blocks of their page from 0.
+        """
+        change = _change(key, event, first_block)
         if change is None:
             return False
         with self._lock:
@@ -139,11 +143,11 @@ class Gatherer:
         waiting.append(change)
 
 
-def _change(key: int, event: Any) -> Change | None:
+def _change(key: int, event: Any, first_block: int) -> Change | None:
     if isinstance(event, events.TextDelta):
         return Counted(key, event.count, event.decode_s)
     if isinstance(event, events.BlockEvent):
-        return _block_change(key, event.event)
+        return _block_change(key, event.event, first_block)
     if isinstance(event, events.Progress):
         return Advanced(key, event.phase, event.done, event.total)
     if isinstance(event, events.PageStarted):
@@ -153,11 +157,11 @@ def _change(key: int, event: Any) -> Change | None:
     return None
 
 
-def _block_change(key: int, event: Any) -> Change | None:
+def _block_change(key: int, event: Any, first_block: int) -> Change | None:
     if isinstance(event, markup.BlockText):
-        return BlockGrew(key, event.index, [event.delta])
+        return BlockGrew(key, event.index - first_block, [event.delta])
     if isinstance(event, markup.BlockStarted):
-        return BlockBegan(key, event.index, event.label, event.boxes)
+        return BlockBegan(key, event.index - first_block, event.label, event.boxes)
     if isinstance(event, markup.BlockFinished):
-        return BlockEnded(key, event.index, event.block)
+        return BlockEnded(key, event.index - first_block, event.block)
     return None

@@ -1,13 +1,13 @@
 """Which pages wait, which one is read, and what became of them.
 
-The session stands between the page model and the engine thread. It hands over one page at a time, so that
-reordering and cancelling the waiting ones needs no word with the engine.
+The session stands between the page model and the engine thread. It hands over one page at a time (or the pages that
+are read in one pass), so that reordering and cancelling the waiting ones needs no word with the engine.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
@@ -35,6 +35,8 @@ class Session(QObject):
     """PageItems that will not be read after all."""
     began = Signal(object, object)
     """(PageItem, uocr.events.PageStarted)."""
+    turned_to = Signal(object)
+    """PageItem that is written from now on."""
     advanced = Signal(object, str, int, int)
     """(PageItem, phase, done, total)."""
     counted = Signal(object, int, float)
@@ -62,7 +64,10 @@ class Session(QObject):
         self._model = model
         self._settings = settings
         self._waiting: dict[int, PageItem] = {}
-        self._current: PageItem | None = None
+        self._group: list[PageItem] = []
+        """The pages in the engine's hands: one, or several in one pass."""
+        self._written: PageItem | None = None
+        """Of these, the page that is written."""
         self._control = Control()
         self.facts: EngineFacts | None = None
         self.job_of: Callable[[PageItem], Job | None] = lambda item: None
@@ -83,8 +88,8 @@ class Session(QObject):
 
     @property
     def current(self) -> PageItem | None:
-        """The page in the engine's hands."""
-        return self._current
+        """The page in the engine's hands; of several, the one that is written."""
+        return self._written
 
     @property
     def waiting(self) -> int:
@@ -92,11 +97,22 @@ class Session(QObject):
 
     @property
     def busy(self) -> bool:
-        return self._current is not None or bool(self._waiting)
+        return bool(self._group) or bool(self._waiting)
 
     @property
     def paused(self) -> bool:
         return self._control.paused
+
+    @property
+    def model_name(self) -> str:
+        """The open model's name, empty when none is."""
+        return self.facts.name if self.facts is not None else ""
+
+    @property
+    def preset(self) -> str:
+        """The preset of pages that have none of their own."""
+        front_end = self.facts.front_end if self.facts is not None else {}
+        return str(self._settings().preset or front_end.get("default_preset", "base"))
 
     def open_engine(self, factory: EngineFactory) -> None:
         """Open an engine after the page in progress; `engine_opened` or `engine_refused` follows."""
@@ -106,7 +122,7 @@ class Session(QObject):
 
     def read(self, items: Iterable[PageItem]) -> None:
         """Queue pages, in the order given; one that waits or is read already is left alone."""
-        fresh = [i for i in items if i is not self._current and i.key not in self._waiting]
+        fresh = [i for i in items if i not in self._group and i.key not in self._waiting]
         for item in fresh:
             self._waiting[item.key] = item
             self._model.set_state(item, PageState.WAITING)
@@ -116,29 +132,30 @@ class Session(QObject):
 
     def cancel(self) -> None:
         """Stop the page in progress and drop the waiting ones."""
-        self.cancel_pages([*self._waiting.values(), *([self._current] if self._current is not None else [])])
+        self.cancel_pages([*self._waiting.values(), *self._group])
 
     def cancel_pages(self, items: Iterable[PageItem]) -> None:
-        """Stop or drop just these."""
+        """Stop or drop just these; a page that is read together with others stops them too."""
         items = list(items)
         for item in items:
             if self._waiting.pop(item.key, None) is not None:
                 self._model.set_state(item, state_of(item.page) if item.page else PageState.CANCELLED)
-            elif item is self._current:
+            elif item in self._group:
                 self._control.cancel()
         self.dropped.emit(items)
         self.changed.emit()
 
     def pause(self, paused: bool) -> None:
-        if self._current is None:
+        if not self._group:
             return
         (self._control.pause if paused else self._control.resume)()
         self.changed.emit()
 
     def estimate(self, item: PageItem) -> None:
-        """Ask for the memory that reading `item` would take."""
+        """Ask for the memory that reading `item` would take, with the pages that would be read in the same pass."""
         if self.facts is not None:
-            self.thread_.estimate(self.task(item))
+            row = self._model.row_of(item)
+            self.thread_.estimate(self.task(one_pass_group(self._model.items, row, self._reads_together)))
 
     def shut_down(self) -> None:
         """Stop everything and free the engine; returns when that is done. Jobs stay written down."""
@@ -146,17 +163,25 @@ class Session(QObject):
         self._waiting.clear()
         self.thread_.shut_down()
 
-    def task(self, item: PageItem) -> PageTask:
-        chosen = self._settings()
+    def task(self, items: Sequence[PageItem]) -> PageTask:
+        """One page, or several of one document that are read in one pass."""
+        first, chosen = items[0], self._settings()
         changes: dict[str, Any] = {name: getattr(chosen, name) for name in ReadSettings.__dataclass_fields__}
         changes |= {
-            "rotate": item.rotate,
-            "password": item.document.password,
+            "rotate": first.rotate,
+            "password": first.document.password,
             "pages": None,
-            "one_pass": False,
-            "region": self.region.get(item.key),
-        } | item.settings
-        return PageTask(item.key, item.document.input, item.document.name, item.number, changes, self.job_of(item))
+            "region": self.region.get(first.key),
+        } | first.settings
+        document = first.document
+        keys, numbers = tuple(i.key for i in items), tuple(i.number for i in items)
+        return PageTask(keys, document.input, document.name, numbers, changes, self.job_of(first))
+
+    def _reads_together(self, item: PageItem) -> bool:
+        """Whether `item` may share a pass with its neighbours: asked for, trained for, upright and whole."""
+        wanted = item.settings.get("one_pass", self._settings().one_pass)
+        able = self.facts is not None and bool(self.facts.front_end.get("multi_page"))
+        return bool(wanted) and able and not item.rotate and item.key not in self.region
 
     # -- told by the engine --------------------------------------------------------------------------------
 
@@ -164,8 +189,8 @@ class Session(QObject):
         """Hand what happened to whoever listens, in order."""
         for change in frame.changes:
             item = self._model.by_key(change.key)
-            if item is None and self._current is not None and self._current.key == change.key:
-                item = self._current  # removed from the list while it was read
+            if item is None:  # removed from the list while it was read
+                item = next((i for i in self._group if i.key == change.key), None)
             if item is not None:
                 self._tell(item, change)
         if frame.memory is not None:
@@ -179,18 +204,27 @@ class Session(QObject):
                 self._model.set_state(item, PageState.READING, 0.0, "decode")
             self.counted.emit(item, change.tokens, change.decode_s)
         elif isinstance(change, frames.BlockBegan):
+            self._turn_to(item)
             self.block_began.emit(item, change.index, change.label, change.boxes)
         elif isinstance(change, frames.BlockEnded):
             self.block_ended.emit(item, change.index, change.block)
         elif isinstance(change, frames.Advanced):
             if change.phase in ("vision", "prefill"):
-                self._model.set_state(item, PageState.READING, change.done / max(1, change.total), change.phase)
+                for each in self._group if item in self._group else [item]:
+                    self._model.set_state(each, PageState.READING, change.done / max(1, change.total), change.phase)
             self.advanced.emit(item, change.phase, change.done, change.total)
         elif isinstance(change, frames.Began):
             self._model.set_state(item, PageState.READING, 0.0, "vision")
             self.began.emit(item, change.event)
+            if item in self._group[:1]:
+                self.turned_to.emit(item)
         else:
             self._end(item, change)
+
+    def _turn_to(self, item: PageItem) -> None:
+        if item is not self._written and item in self._group:
+            self._written = item
+            self.turned_to.emit(item)
 
     def _end(self, item: PageItem, change: frames.Ended) -> None:
         region = self.region.pop(item.key, None)
@@ -221,15 +255,36 @@ class Session(QObject):
 
     def _idle(self) -> None:
         self._pulse.deliver()
-        self._current = None
+        self._group, self._written = [], None
         self._control = Control()
         self._start_next()
         self.changed.emit()
 
     def _start_next(self) -> None:
-        if self._current is not None or self.facts is None or not self._waiting:
+        if self._group or self.facts is None or not self._waiting:
             return
-        key = min(self._waiting, key=lambda k: self._model.row_of(self._waiting[k]))
-        self._current = self._waiting.pop(key)
-        self._model.set_state(self._current, PageState.READING)
-        self._control = self.thread_.read(self.task(self._current))
+        first = min(self._waiting.values(), key=self._model.row_of)
+        rows = [item for item in self._model.items if item.key in self._waiting] if self._reads_together(first) else []
+        self._group = one_pass_group(rows, 0, self._reads_together) if rows else [first]
+        self._written = self._group[0]
+        together = tuple(self._group) if len(self._group) > 1 else ()
+        for item in self._group:
+            item.in_pass = together
+            del self._waiting[item.key]
+            self._model.set_state(item, PageState.READING)
+        self._control = self.thread_.read(self.task(self._group))
+
+
+def one_pass_group(items: Sequence[PageItem], row: int, together: Callable[[PageItem], bool]) -> list[PageItem]:
+    """The page at `row` and those behind it that are read in the same pass: of one document, alike in settings."""
+    first = items[row]
+    if not together(first):
+        return [first]
+    most = first.together or len(items)
+    group = [first]
+    for item in items[row + 1 : row + most]:
+        alike = item.document is first.document and (item.settings, item.together) == (first.settings, first.together)
+        if not alike or not together(item):
+            break
+        group.append(item)
+    return group

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from PIL import Image
 from uocr.control import Control
+from uocr.errors import InvalidRequest
 
 from leggio.history.jobs import Job
 
 if TYPE_CHECKING:
     from uocr.sources import Source
 
-    from leggio.reading.one_page import OnePage
+    from leggio.reading.chosen_pages import ChosenPages
 
 Input = Path | Image.Image
 """A file, or a picture that came through the clipboard or a screen capture."""
@@ -30,6 +31,7 @@ class Engine(Protocol):
     def info(self) -> Any: ...
     def stream(self, source: Any, *, control: Control | None = None, **settings: Any) -> Iterator[Any]: ...
     def estimate(self, width: int, height: int, **settings: Any) -> Any: ...
+    def estimate_together(self, sizes: Sequence[tuple[int, int]], **settings: Any) -> Any: ...
     def memory(self) -> Any: ...
     def recorded(self, settings: Any = None) -> dict[str, object]: ...
     def close(self) -> None: ...
@@ -40,18 +42,31 @@ EngineFactory = Callable[[], Engine]
 
 @dataclass(frozen=True, slots=True)
 class PageTask:
-    """One page to read: its `number` in the file, from 0; `settings` are changes to `uocr.ReadSettings`."""
+    """Pages of one input to read: one, or several in one pass.
 
-    key: int
+    `keys` are the window's, `numbers` the pages' own in the file, from 0, side by side; `settings` are changes to
+    `uocr.ReadSettings`.
+    """
+
+    keys: tuple[int, ...]
     input: Input
     name: str
-    number: int
+    numbers: tuple[int, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
     job: Job | None = None
-    """The job in whose journal the page is written down when it is done."""
+    """The job in whose journal a page is written down when it is done."""
+
+    @property
+    def together(self) -> bool:
+        """Several pages in one pass."""
+        return len(self.numbers) > 1
+
+    def key(self, number: int) -> int:
+        """The window's key of page `number`."""
+        return self.keys[self.numbers.index(number)]
 
 
-def open_page(task_input: Input, name: str, number: int, **options: Any) -> OnePage:
+def open_page(task_input: Input, name: str, number: int, **options: Any) -> ChosenPages:
     """Page `number` (from 0) of an input, opened anew for this page alone; options as of `open_source`.
 
     Raises UnreadableFile, EncryptedFile, EmptyDocument, TooLarge or InvalidRequest.
@@ -59,10 +74,10 @@ def open_page(task_input: Input, name: str, number: int, **options: Any) -> OneP
     # The PDF library takes a third of a second to load: the window's start must not wait for it.
     from uocr.sources import open_source
 
-    from leggio.reading.one_page import OnePage
+    from leggio.reading.chosen_pages import ChosenPages
 
     pages = None if isinstance(task_input, Image.Image) else str(number + 1)
-    return OnePage(open_source(task_input, pages=pages, name=name, **options), owns=True)
+    return ChosenPages(open_source(task_input, pages=pages, name=name, **options), (0,), owns=True)
 
 
 class LastInput:
@@ -75,15 +90,18 @@ class LastInput:
         self._key: tuple[object, ...] = ()
         self._source: Source | None = None
 
-    def page(self, task_input: Input, name: str, number: int, **options: Any) -> OnePage:
+    def page(self, task_input: Input, name: str, number: int, **options: Any) -> ChosenPages:
         """As `open_page`."""
-        from uocr.errors import InvalidRequest
+        return self.pages(task_input, name, (number,), **options)
+
+    def pages(self, task_input: Input, name: str, numbers: Sequence[int], **options: Any) -> ChosenPages:
+        """Several pages of one input, in the order given; errors as of `open_page`."""
         from uocr.sources import open_source
 
-        from leggio.reading.one_page import OnePage
+        from leggio.reading.chosen_pages import ChosenPages
 
         if isinstance(task_input, Image.Image):
-            return open_page(task_input, name, number, **options)
+            return open_page(task_input, name, numbers[0], **options)
         try:
             status = task_input.stat()
             state: tuple[object, ...] = (status.st_mtime_ns, status.st_size, status.st_ino)
@@ -94,9 +112,11 @@ class LastInput:
             self.close()
             self._source = open_source(task_input, name=name, **options)
             self._key = key
-        if number not in self._source.indices:
-            raise InvalidRequest(f"{name} has {len(self._source)} pages, there is no page {number + 1} any more.")
-        return OnePage(self._source, self._source.indices.index(number))
+        indices = self._source.indices
+        for number in numbers:
+            if number not in indices:
+                raise InvalidRequest(f"{name} has {len(self._source)} pages, there is no page {number + 1} any more.")
+        return ChosenPages(self._source, [indices.index(number) for number in numbers])
 
     def close(self) -> None:
         """Let go of the file."""

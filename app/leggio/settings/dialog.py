@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QTabWidget, QVBoxLayout, QWidget
 from uocr.errors import UocrError
 from uocr.settings import ReadSettings
 
+from leggio.look.told import told
 from leggio.settings.form import SettingsForm
 from leggio.settings.store import SettingsStore
 from leggio.settings.table import WindowSettings, visible_read_fields
@@ -17,17 +18,25 @@ from leggio.settings.table import WindowSettings, visible_read_fields
 _ENGINE = ("model", "quant", "memory_budget", "threads", "precision")
 
 
+def _read_form(values: ReadSettings, reads_together: bool, parent: QWidget) -> SettingsForm:
+    """The read settings; what the open model cannot do is shown and says so."""
+    why = QCoreApplication.translate("Settings", "The model in use was not trained for it.")
+    impossible = {} if reads_together else {"one_pass": why}
+    return SettingsForm(ReadSettings, visible_read_fields(), values, parent, impossible=impossible)
+
+
 class SettingsDialog(QDialog):
     """Window, reading and engine, a tab each. `engine_changed` says whether the model must be opened anew."""
 
-    def __init__(self, store: SettingsStore, parent: QWidget | None = None) -> None:
+    def __init__(self, store: SettingsStore, reads_together: bool, parent: QWidget | None = None) -> None:
+        """`reads_together`: whether the open model reads several pages in one pass."""
         super().__init__(parent)
         self._store = store
         self.engine_changed = False
         self.setWindowTitle(self.tr("Settings"))
         fields = dataclasses.fields(WindowSettings)
         self._window = SettingsForm(WindowSettings, [f for f in fields if f.name not in _ENGINE], store.window, self)
-        self._read = SettingsForm(ReadSettings, visible_read_fields(), store.read, self)
+        self._read = _read_form(store.read, reads_together, self)
         self._engine = SettingsForm(WindowSettings, [f for f in fields if f.name in _ENGINE], store.window, self)
         tabs = QTabWidget(self)
         tabs.setDocumentMode(False)
@@ -63,7 +72,9 @@ class SettingsDialog(QDialog):
             if self._read.changes:
                 self._store.set_read(**self._read.changes)
         except UocrError as error:
-            self._problem.setText(str(error))
+            problem = told(error, words=self.tr("One of the values under Reading makes no sense."))
+            self._problem.setText(problem.text)
+            self._problem.setToolTip(problem.detail)
             self._problem.show()
             return
         engine = self._engine.changes
@@ -82,12 +93,13 @@ class SettingsDialog(QDialog):
 class ReadWithDialog(QDialog):
     """Settings for the chosen pages alone."""
 
-    def __init__(self, settings: ReadSettings, pages: int, parent: QWidget | None = None) -> None:
+    def __init__(self, settings: ReadSettings, pages: int, reads_together: bool, parent: QWidget | None = None) -> None:
+        """`pages` is how many they are for; `reads_together` as in `SettingsDialog`."""
         super().__init__(parent)
         self.setWindowTitle(self.tr("Read with other settings"))
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self._settings = settings
-        self._form = SettingsForm(ReadSettings, visible_read_fields(), settings, self)
+        self._form = _read_form(settings, reads_together, self)
         one, many = (
             self.tr("These hold for the chosen page only."),
             self.tr("These hold for {0} chosen pages only."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
@@ -50,7 +50,10 @@ class SettingsForm(QWidget):
         fields: Iterable[dataclasses.Field[Any]],
         values: Any,
         parent: QWidget | None = None,
+        *,
+        impossible: Mapping[str, str] | None = None,
     ) -> None:
+        """`impossible`: fields that cannot be changed now, and why."""
         super().__init__(parent)
         self._values = values
         self._widgets: dict[str, QWidget] = {}
@@ -63,6 +66,9 @@ class SettingsForm(QWidget):
             help_text = shown(READ_HELPS.get(f.name) or str(f.metadata["help"]))
             kind, optional = field_type(owner, f.name)
             widget = self._widget(f, kind, optional, getattr(values, f.name), title)
+            if why := (impossible or {}).get(f.name, ""):
+                widget.setEnabled(False)
+                help_text = f"{help_text}\n{why}"
             widget.setToolTip(help_text)
             widget.setAccessibleName(title)
             widget.setAccessibleDescription(help_text)

@@ -13,7 +13,7 @@ from typing import Any
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 from uocr.settings import ReadSettings
 
-READ_HIDDEN = frozenset({"region", "rotate", "guard_allow", "one_pass", "compat", "pages", "password"})
+READ_HIDDEN = frozenset({"region", "rotate", "guard_allow", "compat", "pages", "password"})
 """Read settings that belong to a page or to programs, not to a table of preferences."""
 
 
@@ -95,6 +95,7 @@ READ_TITLES: dict[str, Any] = {
     "preset": QT_TRANSLATE_NOOP("Settings", "Views of a page"),
     "prompt": QT_TRANSLATE_NOOP("Settings", "Prompt"),
     "dpi": QT_TRANSLATE_NOOP("Settings", "PDF resolution"),
+    "one_pass": QT_TRANSLATE_NOOP("Settings", "Read the pages of a document together"),
     "max_new_tokens": QT_TRANSLATE_NOOP("Settings", "Longest text of a page"),
     "ngram_size": QT_TRANSLATE_NOOP("Settings", "Repeat guard: length"),
     "ngram_window": QT_TRANSLATE_NOOP("Settings", "Repeat guard: window"),
@@ -109,6 +110,11 @@ READ_HELPS: dict[str, Any] = {
     ),
     "prompt": QT_TRANSLATE_NOOP("Settings", "What the model is asked; empty: its own question"),
     "dpi": QT_TRANSLATE_NOOP("Settings", "Dots an inch at which PDF pages are drawn before reading"),
+    "one_pass": QT_TRANSLATE_NOOP(
+        "Settings",
+        "The model sees several pages at once, in context: tables and sentences may go on over page ends. "
+        "Takes more memory; close-ups are not made. Only for models that were trained for it.",
+    ),
     "max_new_tokens": QT_TRANSLATE_NOOP("Settings", "Tokens after which a page is cut short; 0: the model's limit"),
     "ngram_size": QT_TRANSLATE_NOOP("Settings", "No sequence of this many tokens twice; 0: off"),
     "ngram_window": QT_TRANSLATE_NOOP("Settings", "How many tokens back the guard looks"),

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from PIL import Image
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal
-from uocr.errors import EncryptedFile, UocrError
+from uocr.errors import InvalidRequest, UocrError
 
+from leggio.look.told import told
 from leggio.pages.items import DocumentItem, PageItem, PageState
 from leggio.reading.task import Input
 
@@ -24,8 +25,8 @@ class Opener(QObject):
 
     opened = Signal(list)
     """PageItems, ready to be appended; damaged files come as one failed page."""
-    refused = Signal(str)
-    """One sentence: a folder with nothing in it, a pattern without a match."""
+    refused = Signal(object)
+    """Told: a folder with nothing in it, or one that cannot be looked into."""
     finished = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -83,7 +84,9 @@ class Opener(QObject):
             try:
                 files += [Path(f) for f in expand_inputs([path])]
             except UocrError as error:
-                self.refused.emit(str(error))
+                words = self.tr("The folder {0} holds no picture and no PDF.").format(path.name)
+                empty = isinstance(error, InvalidRequest) and path.is_dir()
+                self.refused.emit(told(error, path.name, words if empty else ""))
         pictures: list[Input] = [i for i in inputs if isinstance(i, Image.Image)]
         return files + pictures
 
@@ -113,10 +116,6 @@ def _failed(document: DocumentItem, error: UocrError) -> PageItem:
     item = PageItem(document, 0, state=PageState.FAILED, error=str(error))
     item.failure = error
     return item
-
-
-def needs_password(item: PageItem) -> bool:
-    return isinstance(item.failure, EncryptedFile)
 
 
 class _Look(QRunnable):

@@ -550,10 +550,6 @@
         <translation>Memoria {0} di {1}</translation>
     </message>
     <message>
-        <source>this page: at most {0}</source>
-        <translation>questa pagina: al massimo {0}</translation>
-    </message>
-    <message>
         <source>Looking at the page</source>
         <translation>Guarda la pagina</translation>
     </message>
@@ -608,6 +604,10 @@
     <message>
         <source>Failed</source>
         <translation>Non riuscita</translation>
+    </message>
+    <message>
+        <source>reading takes at most {0}</source>
+        <translation>la lettura richiede al massimo {0}</translation>
     </message>
 </context>
 <context>
@@ -764,6 +764,13 @@
     </message>
 </context>
 <context>
+    <name>History</name>
+    <message>
+        <source>The history {0} cannot be used. Move the file away to begin a new one.</source>
+        <translation>La cronologia {0} non può essere usata. Sposta il file per cominciarne una nuova.</translation>
+    </message>
+</context>
+<context>
     <name>HistoryDialog</name>
     <message>
         <source>History</source>
@@ -865,6 +872,14 @@
     <message>
         <source>{0} — Leggio</source>
         <translation>{0} — Leggio</translation>
+    </message>
+    <message>
+        <source>{0} was not trained to read several pages in one pass: pages are read one by one.</source>
+        <translation>{0} non è stato addestrato a leggere più pagine insieme: le pagine si leggono una per una.</translation>
+    </message>
+    <message>
+        <source>What is read cannot be kept for a later start; it is read all the same.</source>
+        <translation>Ciò che si legge non può essere conservato per un altro avvio; la lettura va avanti comunque.</translation>
     </message>
 </context>
 <context>
@@ -977,8 +992,8 @@
         <translation>Disponibile: {0}</translation>
     </message>
     <message>
-        <source>Promised for this page: at most {0}</source>
-        <translation>Promesso per questa pagina: al massimo {0}</translation>
+        <source>Promised before reading: at most {0}</source>
+        <translation>Promesso prima di leggere: al massimo {0}</translation>
     </message>
 </context>
 <context>
@@ -1099,12 +1114,27 @@
         <source>Stopped. What was downloaded is kept; Get goes on from there.</source>
         <translation>Fermato. Ciò che è stato scaricato resta; Scarica riprende da lì.</translation>
     </message>
+    <message>
+        <source>Downloads about {0}; needs about {1} of disk for a while, {2} are free.</source>
+        <translation>Scarica circa {0}; servono per un po&apos; circa {1} di disco, {2} sono liberi.</translation>
+    </message>
+    <message>
+        <source>{0} of it are here already: Get goes on from there.</source>
+        <translation>{0} sono già qui: Scarica riprende da lì.</translation>
+    </message>
 </context>
 <context>
     <name>Notice</name>
     <message>
         <source>Dismiss</source>
         <translation>Chiudi l&apos;avviso</translation>
+    </message>
+</context>
+<context>
+    <name>Opener</name>
+    <message>
+        <source>The folder {0} holds no picture and no PDF.</source>
+        <translation>La cartella {0} non contiene né immagini né PDF.</translation>
     </message>
 </context>
 <context>
@@ -1116,6 +1146,10 @@
     <message>
         <source>Pages of {0} to keep, such as 1-3,7,-1</source>
         <translation>Pagine di {0} da tenere, per esempio 1-3,7,-1</translation>
+    </message>
+    <message>
+        <source>{0} is no choice among the {1} pages of {2}; write it as 1-3,7,-1.</source>
+        <translation>{0} non è una scelta tra le {1} pagine di {2}; scrivila come 1-3,7,-1.</translation>
     </message>
 </context>
 <context>
@@ -1550,6 +1584,18 @@
         <source>Tokens looked back for that; 0: never stop</source>
         <translation>Token guardati indietro per questo; 0: mai fermarsi</translation>
     </message>
+    <message>
+        <source>The model in use was not trained for it.</source>
+        <translation>Il modello in uso non è stato addestrato per questo.</translation>
+    </message>
+    <message>
+        <source>Read the pages of a document together</source>
+        <translation>Leggi insieme le pagine di un documento</translation>
+    </message>
+    <message>
+        <source>The model sees several pages at once, in context: tables and sentences may go on over page ends. Takes more memory; close-ups are not made. Only for models that were trained for it.</source>
+        <translation>Il modello vede più pagine insieme, nel loro contesto: tabelle e frasi possono continuare da una pagina all&apos;altra. Serve più memoria; non si fanno ingrandimenti. Solo per modelli addestrati a farlo.</translation>
+    </message>
 </context>
 <context>
     <name>SettingsDialog</name>
@@ -1572,6 +1618,10 @@
     <message>
         <source>Defaults</source>
         <translation>Predefinite</translation>
+    </message>
+    <message>
+        <source>One of the values under Reading makes no sense.</source>
+        <translation>Uno dei valori in Lettura non ha senso.</translation>
     </message>
 </context>
 <context>
@@ -1602,6 +1652,229 @@
     <message>
         <source>Markdown of the page</source>
         <translation>Markdown della pagina</translation>
+    </message>
+</context>
+<context>
+    <name>Told</name>
+    <message>
+        <source>English</source>
+        <translation>Italiano</translation>
+    </message>
+    <message>
+        <source>This</source>
+        <translation>Questo file</translation>
+    </message>
+    <message>
+        <source>{0} cannot be opened: {1}.</source>
+        <translation>{0} non può essere aperto: {1}.</translation>
+    </message>
+    <message>
+        <source>There is a remark on this; point here to read it.</source>
+        <translation>C&apos;è un&apos;osservazione su questo; passa qui con il puntatore per leggerla.</translation>
+    </message>
+    <message>
+        <source>There are {0} remarks on this; point here to read them.</source>
+        <translation>Ci sono {0} osservazioni su questo; passa qui con il puntatore per leggerle.</translation>
+    </message>
+    <message>
+        <source>the disk is full</source>
+        <translation>il disco è pieno</translation>
+    </message>
+    <message>
+        <source>the disk quota is used up</source>
+        <translation>lo spazio concesso sul disco è esaurito</translation>
+    </message>
+    <message>
+        <source>the disk is read-only</source>
+        <translation>il disco è di sola lettura</translation>
+    </message>
+    <message>
+        <source>permission is denied</source>
+        <translation>il permesso è negato</translation>
+    </message>
+    <message>
+        <source>it is not there, or not any more</source>
+        <translation>non c&apos;è, o non c&apos;è più</translation>
+    </message>
+    <message>
+        <source>a file stands where a folder should be</source>
+        <translation>c&apos;è un file dove dovrebbe esserci una cartella</translation>
+    </message>
+    <message>
+        <source>a folder has that name</source>
+        <translation>una cartella ha quel nome</translation>
+    </message>
+    <message>
+        <source>the name is too long</source>
+        <translation>il nome è troppo lungo</translation>
+    </message>
+    <message>
+        <source>the disk reports an error</source>
+        <translation>il disco segnala un errore</translation>
+    </message>
+    <message>
+        <source>{0}: something went wrong that was not foreseen.</source>
+        <translation>{0}: è successo qualcosa di imprevisto.</translation>
+    </message>
+    <message>
+        <source>{0} is damaged, or no picture and no PDF that can be read.</source>
+        <translation>{0} è danneggiato, oppure non è un&apos;immagine o un PDF che si possa leggere.</translation>
+    </message>
+    <message>
+        <source>{0} needs {1} of memory, the budget is {2}.</source>
+        <translation>{0} richiede {1} di memoria, il limite è {2}.</translation>
+    </message>
+    <message>
+        <source>the file</source>
+        <translation>il file</translation>
+    </message>
+    <message>
+        <source>the settings</source>
+        <translation>le impostazioni</translation>
+    </message>
+    <message>
+        <source>the model</source>
+        <translation>il modello</translation>
+    </message>
+    <message>
+        <source>the program&apos;s version</source>
+        <translation>la versione del programma</translation>
+    </message>
+    <message>
+        <source>what was written down of {0} cannot be used.</source>
+        <translation>ciò che era stato annotato di {0} non può essere usato.</translation>
+    </message>
+    <message>
+        <source>since it was read, this has changed: {0}.</source>
+        <translation>dopo la lettura è cambiato: {0}.</translation>
+    </message>
+    <message>
+        <source>the system refuses it</source>
+        <translation>il sistema lo rifiuta</translation>
+    </message>
+    <message>
+        <source>{0} cannot be written: {1}. The text is kept; choose another place.</source>
+        <translation>{0} non può essere scritto: {1}. Il testo è al sicuro; scegli un altro posto.</translation>
+    </message>
+    <message>
+        <source>Downloads are switched off (HF_HUB_OFFLINE).</source>
+        <translation>I download sono disattivati (HF_HUB_OFFLINE).</translation>
+    </message>
+    <message>
+        <source>The model&apos;s terms must be accepted at the hub first.</source>
+        <translation>Prima bisogna accettare le condizioni del modello sull&apos;hub.</translation>
+    </message>
+    <message>
+        <source>The hub has no such model.</source>
+        <translation>L&apos;hub non ha un modello con questo nome.</translation>
+    </message>
+    <message>
+        <source>The hub&apos;s certificate is not trusted; SSL_CERT_FILE can name your company&apos;s.</source>
+        <translation>Il certificato dell&apos;hub non è riconosciuto; SSL_CERT_FILE può indicare quello della tua azienda.</translation>
+    </message>
+    <message>
+        <source>The file that SSL_CERT_FILE names cannot be used.</source>
+        <translation>Il file indicato da SSL_CERT_FILE non può essere usato.</translation>
+    </message>
+    <message>
+        <source>The proxy cannot be reached or refuses; look at HTTPS_PROXY.</source>
+        <translation>Il proxy non risponde o rifiuta; controlla HTTPS_PROXY.</translation>
+    </message>
+    <message>
+        <source>The hub did not answer. What has arrived is kept.</source>
+        <translation>L&apos;hub non ha risposto. Ciò che è arrivato è conservato.</translation>
+    </message>
+    <message>
+        <source>There is no network. What has arrived is kept.</source>
+        <translation>Non c&apos;è rete. Ciò che è arrivato è conservato.</translation>
+    </message>
+    <message>
+        <source>The connection broke off. What has arrived is kept.</source>
+        <translation>La connessione si è interrotta. Ciò che è arrivato è conservato.</translation>
+    </message>
+    <message>
+        <source>The disk is full or cannot be written; make room.</source>
+        <translation>Il disco è pieno o non si può scrivere; fai spazio.</translation>
+    </message>
+    <message>
+        <source>A file arrived damaged and was thrown away.</source>
+        <translation>Un file è arrivato danneggiato ed è stato scartato.</translation>
+    </message>
+    <message>
+        <source>Another program is fetching this model.</source>
+        <translation>Un altro programma sta scaricando questo modello.</translation>
+    </message>
+    <message>
+        <source>The hub answered with status {0}; try again later.</source>
+        <translation>L&apos;hub ha risposto con lo stato {0}; riprova più tardi.</translation>
+    </message>
+    <message>
+        <source>{0} could not be fetched.</source>
+        <translation>Non è stato possibile scaricare {0}.</translation>
+    </message>
+    <message>
+        <source>{0} is encrypted and needs its password.</source>
+        <translation>{0} è cifrato e richiede la password.</translation>
+    </message>
+    <message>
+        <source>{0} is empty: there is nothing in it to read.</source>
+        <translation>{0} è vuoto: non c&apos;è nulla da leggere.</translation>
+    </message>
+    <message>
+        <source>{0} is larger than what can be opened safely.</source>
+        <translation>{0} è più grande di quanto si possa aprire senza rischi.</translation>
+    </message>
+    <message>
+        <source>{0} cannot be read with these settings.</source>
+        <translation>{0} non può essere letto con queste impostazioni.</translation>
+    </message>
+    <message>
+        <source>{0} cannot be used.</source>
+        <translation>{0} non può essere usato.</translation>
+    </message>
+    <message>
+        <source>{0}: there is no such model on this machine.</source>
+        <translation>{0}: su questo computer non c&apos;è un modello con questo nome.</translation>
+    </message>
+    <message>
+        <source>{0}: the model file is damaged or of another version.</source>
+        <translation>{0}: il file del modello è danneggiato o di un&apos;altra versione.</translation>
+    </message>
+    <message>
+        <source>{0}: the model cannot be converted.</source>
+        <translation>{0}: il modello non può essere convertito.</translation>
+    </message>
+    <message>
+        <source>{0}: the model cannot be used.</source>
+        <translation>{0}: il modello non può essere usato.</translation>
+    </message>
+    <message>
+        <source>{0}: the engine is at work on another page.</source>
+        <translation>{0}: il motore sta lavorando a un&apos;altra pagina.</translation>
+    </message>
+    <message>
+        <source>{0}: the engine&apos;s numbers went wrong; read it again.</source>
+        <translation>{0}: i conti del motore sono andati storti; leggi di nuovo.</translation>
+    </message>
+    <message>
+        <source>The engine is missing here; install Leggio anew.</source>
+        <translation>Qui manca il motore; installa di nuovo Leggio.</translation>
+    </message>
+    <message>
+        <source>{0}: the engine failed.</source>
+        <translation>{0}: il motore non ce l&apos;ha fatta.</translation>
+    </message>
+    <message>
+        <source>{0} is already there; choose another name.</source>
+        <translation>{0} c&apos;è già; scegli un altro nome.</translation>
+    </message>
+    <message>
+        <source>{0} cannot be written. The text is kept; choose another place.</source>
+        <translation>{0} non può essere scritto. Il testo è al sicuro; scegli un altro posto.</translation>
+    </message>
+    <message>
+        <source>{0} was cancelled.</source>
+        <translation>{0}: annullato.</translation>
     </message>
 </context>
 <context>
@@ -1644,6 +1917,14 @@
     <message>
         <source>Memory budget…</source>
         <translation>Memoria disponibile…</translation>
+    </message>
+    <message>
+        <source>{0} pages at a time</source>
+        <translation>{0} pagine alla volta</translation>
+    </message>
+    <message>
+        <source>One page at a time</source>
+        <translation>Una pagina alla volta</translation>
     </message>
 </context>
 <context>

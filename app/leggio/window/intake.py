@@ -1,32 +1,43 @@
-"""The ways in that a person starts: dialogs, paste, drop, the sample."""
+"""The ways in that a person starts: dialogs, paste, drop, the sample, a password."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PIL import Image
-from PySide6.QtCore import QMimeData, QObject
+from PySide6.QtCore import QMimeData, QObject, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QWidget
 
+from leggio.look.notice import Notice
 from leggio.pages.items import PageItem
+from leggio.reading.task import Input
+from leggio.settings.store import SettingsStore
 from leggio.sources.incoming import from_mime
+from leggio.sources.opening import Opener
 from leggio.sources.samples import sample_page
-
-if TYPE_CHECKING:
-    from leggio.window.main_window import MainWindow
 
 
 class Intake(QObject):
-    """Belongs to the window."""
+    """Hands inputs to the opener; says in `notice` why something cannot be taken."""
 
-    def __init__(self, window: MainWindow) -> None:
+    reopened = Signal(object)
+    """DocumentItem whose pages make room: it is opened again, with a password."""
+
+    def __init__(self, opener: Opener, store: SettingsStore, notice: Notice, window: QWidget) -> None:
         super().__init__(window)
-        self._window = window
+        self._opener, self._store, self._notice, self._window = opener, store, notice, window
         self._folder = Path.home()
         self._pictures = itertools.count(1)
+        opener.refused.connect(lambda words: notice.tell(words, "warn"))
+
+    def open(self, inputs: Sequence[Input], *, pages: str | None = None, password: str | None = None) -> None:
+        """Look into files, folders and pictures; what the settings say holds where nothing is given."""
+        self._notice.dismiss()
+        read = self._store.read
+        self._opener.open(inputs, pages=pages or read.pages, password=password or read.password)
 
     def choose_files(self) -> None:
         from uocr.sources.expand import SUFFIXES  # brings the PDF library, which starting must not wait for
@@ -36,21 +47,20 @@ class Intake(QObject):
         names, _ = QFileDialog.getOpenFileNames(self._window, self.tr("Open"), str(self._folder), kinds)
         if names:
             self._folder = Path(names[0]).parent
-            self._window.open_inputs([Path(n) for n in names])
+            self.open([Path(n) for n in names])
 
     def choose_folder(self) -> None:
         name = QFileDialog.getExistingDirectory(self._window, self.tr("Open folder"), str(self._folder))
         if name:
             self._folder = Path(name)
-            self._window.open_inputs([Path(name)])
+            self.open([Path(name)])
 
     def open_sample(self) -> None:
         sample = sample_page()
         if sample is None:
-            words = self.tr("The sample pages are missing from this installation.")
-            self._window.desk.notice.tell(words, "warn")
+            self._notice.tell(self.tr("The sample pages are missing from this installation."), "warn")
         else:
-            self._window.open_inputs([sample])
+            self.open([sample])
 
     def paste(self) -> None:
         self.take(QGuiApplication.clipboard().mimeData(), self.tr("Pasted picture"))
@@ -59,12 +69,12 @@ class Intake(QObject):
         """Open what `data` holds; whether there was anything. A refusal is told in the window."""
         incoming = from_mime(data)
         if not incoming.inputs:
-            self._window.desk.notice.tell(incoming.refused, "warn")
+            self._notice.tell(incoming.refused, "warn")
             return False
         for each in incoming.inputs:
             if isinstance(each, Image.Image):
                 each.info["name"] = f"{picture_name} {next(self._pictures)}"
-        self._window.open_inputs(incoming.inputs)
+        self.open(incoming.inputs)
         return True
 
     def ask_password(self, item: PageItem) -> None:
@@ -73,6 +83,5 @@ class Intake(QObject):
         title, hidden = self.tr("Encrypted PDF"), QLineEdit.EchoMode.Password
         password, given = QInputDialog.getText(self._window, title, words, hidden)
         if given and password:
-            source = item.document.input
-            self._window.page_actions.remove([i for i in self._window.model.items if i.document is item.document])
-            self._window.open_inputs([source], password=password)
+            self.reopened.emit(item.document)
+            self.open([item.document.input], password=password)

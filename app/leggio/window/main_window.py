@@ -8,13 +8,8 @@ from typing import Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QUndoStack
-from PySide6.QtWidgets import (
-    QMainWindow,
-    QMenu,
-    QSplitter,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QMainWindow, QSplitter, QVBoxLayout, QWidget
+from uocr.document import Page
 from uocr.errors import UocrError
 
 from leggio.export.controller import ExportController
@@ -22,6 +17,7 @@ from leggio.export.dragging import DragHandle
 from leggio.history.jobs import JobStore
 from leggio.history.keeper import Keeper
 from leggio.history.store import HistoryStore
+from leggio.look.told import told
 from leggio.memory.strip import EngineStrip
 from leggio.pages.desk import PageDesk
 from leggio.pages.items import PageItem, PageState
@@ -34,23 +30,24 @@ from leggio.reading.task import EngineFactory, Input
 from leggio.settings.store import SettingsStore
 from leggio.sources.incoming import can_take
 from leggio.sources.opening import Opener
-from leggio.window.actions import PAGE_MENU, TEXT_MENU, Actions
+from leggio.window.action_table import PAGE_MENU, TEXT_MENU
+from leggio.window.actions import Actions, sensible
+from leggio.window.choice import PageChoice
 from leggio.window.corrections import Corrections
 from leggio.window.intake import Intake
+from leggio.window.layers import Layers
 from leggio.window.lifecycle import ask_before_quitting, restore_places, store_places
 from leggio.window.page_actions import PageActions
 from leggio.window.presenter import Presenter
 from leggio.window.resume import Resume
 from leggio.window.sheets import Sheets
+from leggio.window.shown import ShownPages
 from leggio.window.ways_out import WaysOut
 from leggio.window.welcome import Welcome
 
-LAYERS = ("show_blocks", "show_views", "show_marks")
-"""Actions that show and hide what is drawn over the page; kept between starts."""
-
 
 class MainWindow(QMainWindow):
-    """Everything a person sees. Made with what it needs; keeps nothing global."""
+    """Everything a person sees. Makes its parts, hands each what it needs, and connects their signals."""
 
     ready = Signal()
     """The engine is open (or was refused) and the window can be used."""
@@ -66,48 +63,59 @@ class MainWindow(QMainWindow):
         self.store = store
         self._factory = factory
         self._quitting = False
-        self._follow = True
-        self._choosing = False
         self.setWindowTitle("Leggio")
         self.setAcceptDrops(True)
         self.setUnifiedTitleAndToolBarOnMac(True)
-        self.undo = QUndoStack(self)
-        self.model = PageModel(self)
-        self.pictures = PagePictures(self)
-        self.opener = Opener(self)
-        self.session = Session(self.model, lambda: store.read, self)
-        self.keeper = Keeper(
-            self.model, JobStore(data_folder / "jobs"), HistoryStore(data_folder / "history.sqlite"), self
-        )
-        self.keeper.on = store.window.keep_history
-        self.session.thread_.jobs = self.keeper.jobs
-        self.session.job_of = self.keeper.job
-        self.resume = Resume(self, self.keeper)
-        self._welcome = Welcome(self)
-        self.desk = PageDesk(self._welcome, self)
-        self.pages = PageList(self.model, self.pictures, self)
-        self.strip = EngineStrip(self)
-        self.presenter = Presenter(store, self.session, self.pictures, self.desk, self.strip, self)
-        self.panel = self.presenter.panel
-        self.exporting = ExportController(self)
-        self.drag_out = DragHandle(self.exporting.write_for_drag, self)
-        self.sheets = Sheets(self)
-        self.intake = Intake(self)
-        self.ways = WaysOut(self)
-        self.page_actions = PageActions(self)
-        self.corrections = Corrections(self)
+        self._make_parts(data_folder)
+        self._make_helpers()
         self._lay_out()
         self.actions_ = Actions(self, self._handlers())
         bar = self.actions_.toolbar(self)
         bar.addWidget(self.drag_out)
         self.addToolBar(bar)
-        self._connect()
+        self._layers = Layers(self.actions_, self.desk.canvas, store, self)
+        self._connect_parts()
+        self._connect_helpers()
         restore_places(self, self._splitter, store)
         self.pages.setFocus()
         self._apply_settings()
         self.update_actions()
 
     # -- putting together ----------------------------------------------------------------------------------
+
+    def _make_parts(self, data_folder: Path) -> None:
+        """What is seen, and what it shows."""
+        self.undo = QUndoStack(self)
+        self.model = PageModel(self)
+        self.pictures = PagePictures(self)
+        self.opener = Opener(self)
+        self.session = Session(self.model, lambda: self.store.read, self)
+        jobs, history = JobStore(data_folder / "jobs"), HistoryStore(data_folder / "history.sqlite")
+        self.keeper = Keeper(self.model, jobs, history, self)
+        self.session.thread_.jobs = jobs
+        self.session.job_of = self.keeper.job
+        self._welcome = Welcome(self)
+        self.desk = PageDesk(self._welcome, self)
+        self.pages = PageList(self.model, self.pictures, self)
+        self.strip = EngineStrip(self)
+        self.presenter = Presenter(self.store, self.session, self.pictures, self.desk, self.strip, self)
+        self.panel = self.presenter.panel
+
+    def _make_helpers(self) -> None:
+        """What acts on the parts. Each knows only what it is handed here."""
+        model, pages, session, presenter = self.model, self.pages, self.session, self.presenter
+        store, notice = self.store, self.desk.notice
+        self.choice = PageChoice(model, pages, session, presenter, lambda: store.window.follow, self)
+        self.resume = Resume(self.keeper, session, self.choice, store, notice, self)
+        self.exporting = ExportController(ShownPages(model, pages, presenter, session, store), self.panel, self)
+        self.drag_out = DragHandle(self.exporting.write_for_drag, self)
+        self.sheets = Sheets(store, session, pages, self.keeper.history, notice, self)
+        self.intake = Intake(self.opener, store, notice, self)
+        self.ways = WaysOut(session, model, store, self)
+        self.page_actions = PageActions(
+            model, pages, self.pictures, session, presenter, self.choice, store, notice, self
+        )
+        self.corrections = Corrections(model, self.choice, presenter, self.desk.canvas, self.undo, self)
 
     def _lay_out(self) -> None:
         self._splitter = QSplitter(Qt.Orientation.Horizontal, self)
@@ -136,7 +144,7 @@ class MainWindow(QMainWindow):
             "capture": self.sheets.capture,
             "export": self.exporting.ask,
             "history": self.sheets.history,
-            "close_all": self.page_actions.close_all,
+            "close_all": self._close_all,
             "settings": self.sheets.settings,
             "quit": self.close,
             "undo": self.undo.undo,
@@ -160,15 +168,15 @@ class MainWindow(QMainWindow):
             "choose_pages": self.page_actions.choose_pages,
             "move_up": lambda: self.page_actions.move(-1),
             "move_down": lambda: self.page_actions.move(1),
-            "remove": lambda: self.page_actions.remove(self.pages.selected_items()),
+            "remove": self.page_actions.remove_chosen,
             "zoom_in": canvas.zoom_in,
             "zoom_out": canvas.zoom_out,
             "actual": canvas.actual_size,
             "fit": canvas.fit,
             "fit_width": canvas.fit_width,
-            "show_blocks": self._show_layers,
-            "show_views": self._show_layers,
-            "show_marks": self._show_layers,
+            "show_blocks": lambda _: self._layers.apply(),
+            "show_views": lambda _: self._layers.apply(),
+            "show_marks": lambda _: self._layers.apply(),
             "source": panel.show_source,
             "minimize": self.showMinimized,
             "full_screen": self._full_screen,
@@ -177,34 +185,55 @@ class MainWindow(QMainWindow):
             "about": self.sheets.about,
         }
 
-    def _connect(self) -> None:
-        self._welcome.open_wanted.connect(self.intake.choose_files)
-        self._welcome.paste_wanted.connect(self.intake.paste)
-        self._welcome.sample_wanted.connect(self.intake.open_sample)
-        self.pages.chosen.connect(self._chosen)
-        self.pages.remove_wanted.connect(self.page_actions.remove)
-        self.pages.menu_wanted.connect(self._page_menu)
+    def _connect_parts(self) -> None:
+        session = self.session
+        session.changed.connect(self.update_actions)
+        session.ended.connect(self._page_ended)
+        session.queued.connect(self.keeper.queued)
+        session.dropped.connect(self._pages_dropped)
+        session.thread_.unwritten.connect(self._unwritten)
+        session.engine_opened.connect(self._engine_opened)
+        session.engine_refused.connect(self._engine_refused)
         self.opener.opened.connect(self._opened)
-        self.opener.refused.connect(lambda words: self.desk.notice.tell(words, "warn"))
         self.opener.finished.connect(self.update_actions)
-        self.session.changed.connect(self.update_actions)
-        self.session.began.connect(self._page_began)
-        self.session.ended.connect(self._page_ended)
-        self.session.queued.connect(self.keeper.queued)
-        self.session.dropped.connect(self._pages_dropped)
-        self.session.thread_.unwritten.connect(lambda error: self.desk.notice.tell(str(error), "warn"))
-        self.session.engine_opened.connect(self._engine_opened)
-        self.session.engine_refused.connect(self._engine_refused)
+        self.pages.menu_wanted.connect(self._page_menu)
         self.presenter.shown.connect(self._page_shown)
-        self.presenter.ways_out = self.ways.of
-        self.panel.corrected.connect(self.corrections.take)
         self.panel.view.menu_wanted.connect(self._text_menu)
-        self.desk.canvas.region_chosen.connect(self.page_actions.read_region)
-        self.desk.canvas.mark_clicked.connect(self.corrections.mark_clicked)
-        self.desk.canvas.region_left.connect(lambda: self.actions_["region"].setChecked(False))
         self.undo.canUndoChanged.connect(self.update_actions)
         self.undo.canRedoChanged.connect(self.update_actions)
         self.store.changed.connect(self._apply_settings)
+
+    def _connect_helpers(self) -> None:
+        intake, sheets, ways, acts, corrections = (
+            self.intake,
+            self.sheets,
+            self.ways,
+            self.page_actions,
+            self.corrections,
+        )
+        self._welcome.open_wanted.connect(intake.choose_files)
+        self._welcome.paste_wanted.connect(intake.paste)
+        self._welcome.sample_wanted.connect(intake.open_sample)
+        intake.reopened.connect(acts.remove_document)
+        sheets.files_wanted.connect(self.open_inputs)
+        sheets.past_wanted.connect(self.resume.open_past)
+        sheets.engine_wanted.connect(self.open_engine)
+        sheets.reload_wanted.connect(self.presenter.reload)
+        self.presenter.ways_out = ways.of
+        ways.password_wanted.connect(intake.ask_password)
+        ways.other_settings_wanted.connect(sheets.read_with)
+        ways.settings_wanted.connect(sheets.settings)
+        ways.engine_wanted.connect(self.open_engine)
+        self.choice.changed.connect(self.update_actions)
+        self.pages.remove_wanted.connect(acts.remove)
+        acts.changed.connect(self.update_actions)
+        acts.region_taken.connect(self._leave_region)
+        self.desk.canvas.region_left.connect(self._leave_region)
+        self.desk.canvas.region_chosen.connect(acts.read_region)
+        self.desk.canvas.mark_clicked.connect(corrections.mark_clicked)
+        self.panel.corrected.connect(corrections.take)
+        corrections.region_wanted.connect(acts.read_region)
+        corrections.changed.connect(lambda item: self.keeper.remember(item.document, self.session.model_name))
 
     # -- the engine ----------------------------------------------------------------------------------------
 
@@ -215,48 +244,44 @@ class MainWindow(QMainWindow):
 
     def _engine_opened(self, facts: EngineFacts) -> None:
         self.strip.set_engine(facts)
-        self.panel.view.writer.doubt_below = self._doubt()
+        self._mark_doubts()
         if self.presenter.item is not None:
             self.presenter.reload()
+        if self.store.read.one_pass and not facts.front_end.get("multi_page"):
+            words = self.tr("{0} was not trained to read several pages in one pass: pages are read one by one.")
+            self.desk.notice.tell(words.format(self.strip.engine_text), "info")
         self.ready.emit()
-
-    def _doubt(self) -> float:
-        """Confidence under which a word is marked: the person's choice, else the model's."""
-        front_end = self.session.facts.front_end if self.session.facts is not None else {}
-        return self.store.window.doubt / 100 or float(front_end.get("confidence_threshold", 0.5))
 
     def _engine_refused(self, error: UocrError) -> None:
         self.strip.set_engine(None)
-        choices = [(self.tr("Use the built-in model"), self.use_built_in)]
-        self.desk.notice.tell(str(error), "bad", choices if self.store.window.model != "built-in" else ())
+        chosen = self.store.window.model
+        choices = [(self.tr("Use the built-in model"), self.use_built_in)] if chosen != "built-in" else []
+        self.desk.notice.tell(told(error, chosen), "bad", choices)
         self.ready.emit()
 
     def use_built_in(self) -> None:
         self.store.set_window(model="built-in", quant="")
         self.open_engine()
 
+    def _mark_doubts(self) -> bool:
+        """Mark words below the person's threshold, else the model's; whether that is another than before."""
+        front_end = self.session.facts.front_end if self.session.facts is not None else {}
+        below = self.store.window.doubt / 100 or float(front_end.get("confidence_threshold", 0.5))
+        changed = self.panel.view.writer.doubt_below != below
+        self.panel.view.writer.doubt_below = below
+        return changed
+
     # -- ways in -------------------------------------------------------------------------------------------
 
     def open_inputs(self, inputs: Sequence[Input], *, pages: str | None = None, password: str | None = None) -> None:
         """Add files, folders and pictures to the list; they are read at once if the settings say so."""
-        if self._quitting:
-            return
-        self.desk.notice.dismiss()
-        self.opener.open(inputs, pages=pages or self.store.read.pages, password=password or self.store.read.password)
-
-    def add_items(self, items: list[PageItem]) -> None:
-        """Append pages; the first pages of all are shown at once."""
-        first = self.model.rowCount() == 0
-        self.model.append(items)
-        if first and items:
-            self._choosing = True
-            self.pages.show_item(items[0])
-            self._choosing = False
+        if not self._quitting:
+            self.intake.open(inputs, pages=pages, password=password)
 
     def _opened(self, items: list[PageItem]) -> None:
         if self._quitting:
             return
-        self.add_items(items)
+        self.choice.add(items)
         if self.store.window.read_at_once:
             self.session.read(i for i in items if i.state is PageState.NEW)
         self.update_actions()
@@ -266,62 +291,41 @@ class MainWindow(QMainWindow):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        if self.intake.take(event.mimeData(), self.tr("Dropped picture")):
+        if not self._quitting and self.intake.take(event.mimeData(), self.tr("Dropped picture")):
             event.acceptProposedAction()
 
     # -- reading -------------------------------------------------------------------------------------------
 
-    def _page_began(self, item: PageItem) -> None:
-        if self._follow and self.store.window.follow and item is not self.presenter.item:
-            self._choosing = True
-            self.pages.show_item(item)
-            self._choosing = False
-
-    def _page_ended(self, item: PageItem, page: object, error: object) -> None:
-        self.presenter.ended(item, page)  # type: ignore[arg-type]
-        job = self.keeper.ended(item, page, self.model_name())  # type: ignore[arg-type]
+    def _page_ended(self, item: PageItem, page: Page, error: object) -> None:
+        self.presenter.ended(item, page)
+        job = self.keeper.ended(item, page, self.session.model_name)
         if job is not None:
             self.session.thread_.finish_job(job)
         self.update_actions()
 
     def _pages_dropped(self, items: list[PageItem]) -> None:
-        for job in self.keeper.dropped(items, self.model_name()):
+        for job in self.keeper.dropped(items, self.session.model_name):
             self.session.thread_.finish_job(job)
 
-    def model_name(self) -> str:
-        """The open model's name, empty when none is."""
-        return self.session.facts.name if self.session.facts is not None else ""
+    def _unwritten(self, error: UocrError) -> None:
+        words = self.tr("What is read cannot be kept for a later start; it is read all the same.")
+        self.desk.notice.tell(told(error, words=words), "warn")
 
-    # -- the list of pages ---------------------------------------------------------------------------------
+    def _close_all(self) -> None:
+        self.opener.stop()
+        self.undo.clear()
+        self.page_actions.remove_all()
 
-    def follow(self) -> None:
-        """From now on the page that is read is shown, until the person chooses another."""
-        self._follow = True
-
-    def _chosen(self, item: PageItem | None) -> None:
-        if not self._choosing and item is not self.session.current:
-            self._follow = False
-        if item is not self.presenter.item:
-            self.presenter.show(item)
-        self.update_actions()
+    def _leave_region(self) -> None:
+        self.actions_["region"].setChecked(False)
 
     def _page_menu(self, place: QPoint, items: list[PageItem]) -> None:
         if items:
-            self._menu(PAGE_MENU).exec(place)
+            self.actions_.context_menu(PAGE_MENU, self).exec(place)
 
     def _text_menu(self, place: QPoint, index: int) -> None:
         self.presenter.pin(index, from_text=True)
-        self._menu(TEXT_MENU).exec(place)
-
-    def _menu(self, names: Sequence[str]) -> QMenu:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for name in names:
-            if name:
-                menu.addAction(self.actions_[name])
-            else:
-                menu.addSeparator()
-        return menu
+        self.actions_.context_menu(TEXT_MENU, self).exec(place)
 
     # -- how the window looks ------------------------------------------------------------------------------
 
@@ -335,69 +339,30 @@ class MainWindow(QMainWindow):
         self.keeper.on = self.store.window.keep_history
         size = self.store.window.text_size or self.font().pointSizeF() * 1.15
         self.panel.view.set_font_size(float(size))
-        if self.panel.view.writer.doubt_below != self._doubt():
-            self.panel.view.writer.doubt_below = self._doubt()
-            if self.presenter.item is not None:
-                self.presenter.reload()
-        stored = {name: self.store.place(name) for name in LAYERS}
-        for name, place in stored.items():
-            on = name != "show_views" if place is None else str(place).lower() == "true"
-            self.actions_[name].setChecked(on)
-        self._show_layers()
-
-    def _show_layers(self, _on: bool = False) -> None:
-        shown = {name: self.actions_[name].isChecked() for name in LAYERS}
-        self.desk.canvas.show_layers(blocks=shown["show_blocks"], views=shown["show_views"], marks=shown["show_marks"])
-        for name, on in shown.items():
-            self.store.set_place(name, on)
+        if self._mark_doubts() and self.presenter.item is not None:
+            self.presenter.reload()
 
     def _full_screen(self, on: bool) -> None:
         (self.showFullScreen if on else self.showNormal)()
 
     def update_actions(self) -> None:
         """Enable what makes sense now."""
-        item, busy = self.presenter.item, self.session.busy
-        read = any(i.page is not None for i in self.model.items)
-        page = item is not None and item.page is not None
-        enabled = {
-            "read": item is not None and self.session.facts is not None,
-            "read_with": item is not None and self.session.facts is not None,
-            "pause": self.session.current is not None,
-            "cancel": busy,
-            "region": item is not None,
-            "export": read,
-            "copy_all": read,
-            "copy_markdown": page,
-            "copy_rich": page,
-            "copy": item is not None,
-            "correct": page,
-            "next_doubtful": page,
-            "undo": self.undo.canUndo(),
-            "redo": self.undo.canRedo(),
-        }
-        for name in (
-            "rotate",
-            "rotate_left",
-            "choose_pages",
-            "move_up",
-            "move_down",
-            "remove",
-            "close_all",
-            "zoom_in",
-            "zoom_out",
-            "actual",
-            "fit",
-            "fit_width",
-        ):
-            enabled[name] = item is not None
-        self.drag_out.setEnabled(page)
-        for name, on in enabled.items():
-            self.actions_[name].setEnabled(on)
-        pause = self.actions_["pause"]
-        pause.blockSignals(True)
-        pause.setChecked(self.session.paused)
-        pause.blockSignals(False)
-        self.strip.pause(self.session.paused)
+        item, session = self.presenter.item, self.session
+        text = item is not None and item.page is not None
+        self.actions_.enable(
+            sensible(
+                page=item is not None,
+                text=text,
+                any_text=any(i.page is not None for i in self.model.items),
+                engine=session.facts is not None,
+                reading=session.current is not None,
+                busy=session.busy,
+            )
+            | {"undo": self.undo.canUndo(), "redo": self.undo.canRedo()}
+        )
+        self.drag_out.setEnabled(text)
+        self.actions_.check_silently("pause", session.paused)
+        self.strip.pause(session.paused)
 
     # -- leaving -------------------------------------------------------------------------------------------
 

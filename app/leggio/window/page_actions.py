@@ -3,108 +3,123 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QRectF
-from PySide6.QtWidgets import QInputDialog
+from PySide6.QtCore import QObject, QRectF, Signal
+from PySide6.QtWidgets import QInputDialog, QWidget
 from uocr.errors import UocrError
 
-from leggio.pages.items import PageItem, PageState
-
-if TYPE_CHECKING:
-    from leggio.window.main_window import MainWindow
+from leggio.look.notice import Notice
+from leggio.look.told import told
+from leggio.pages.items import DocumentItem, PageItem, PageState
+from leggio.pages.list_view import PageList
+from leggio.pages.model import PageModel
+from leggio.pages.pictures import PagePictures
+from leggio.reading.session import Session
+from leggio.settings.store import SettingsStore
+from leggio.window.choice import PageChoice
+from leggio.window.presenter import Presenter
 
 
 class PageActions(QObject):
-    """Belongs to the window."""
+    """Acts on the pages that are chosen in the list."""
 
-    def __init__(self, window: MainWindow) -> None:
+    changed = Signal()
+    """Pages came or went: what can be done is not what it was."""
+    region_taken = Signal()
+    """A region was drawn and is read."""
+
+    def __init__(
+        self,
+        model: PageModel,
+        pages: PageList,
+        pictures: PagePictures,
+        session: Session,
+        presenter: Presenter,
+        choice: PageChoice,
+        store: SettingsStore,
+        notice: Notice,
+        window: QWidget,
+    ) -> None:
         super().__init__(window)
+        self._model, self._pages, self._pictures, self._session = model, pages, pictures, session
+        self._presenter, self._choice, self._store, self._notice = presenter, choice, store, notice
         self._window = window
 
     def read(self) -> None:
         """The chosen pages; if they were all read and nothing else is chosen, everything not read yet."""
-        chosen = self._window.pages.selected_items()
-        fresh = [i for i in self._window.model.items if i.state in (PageState.NEW, PageState.CANCELLED)]
-        self._window.follow()
-        self._window.session.read(fresh if fresh and len(chosen) < 2 and all(i.state.over for i in chosen) else chosen)
+        chosen = self._pages.selected_items()
+        fresh = [i for i in self._model.items if i.state in (PageState.NEW, PageState.CANCELLED)]
+        self._choice.follow()
+        self._session.read(fresh if fresh and len(chosen) < 2 and all(i.state.over for i in chosen) else chosen)
 
     def read_region(self, rect: QRectF) -> None:
         """Read only `rect` (page pixels) of the current page; its text takes its place in the page's."""
-        item = self._window.presenter.item
-        self._window.actions_["region"].setChecked(False)
+        item = self._presenter.item
+        self.region_taken.emit()
         if item is not None:
-            self._window.session.region[item.key] = (
-                int(rect.left()),
-                int(rect.top()),
-                round(rect.right()),
-                round(rect.bottom()),
-            )
-            self._window.session.read([item])
+            corners = int(rect.left()), int(rect.top()), round(rect.right()), round(rect.bottom())
+            self._session.region[item.key] = corners
+            self._session.read([item])
 
     def rotate(self, degrees: int) -> None:
         """Turn the chosen pages; what was read of them no longer fits and is read again."""
-        chosen = self._window.pages.selected_items()
-        self._window.session.cancel_pages(chosen)
+        chosen = self._pages.selected_items()
+        self._session.cancel_pages(chosen)
         for item in chosen:
             item.rotate = (item.rotate + degrees) % 360
             item.page = None
-            self._window.pictures.forget(item)
-            self._window.model.set_state(item, PageState.NEW)
-        if self._window.presenter.item in chosen:
-            self._window.presenter.reload()
-        if self._window.store.window.read_at_once:
-            self._window.session.read(chosen)
+            self._pictures.forget(item)
+            self._model.set_state(item, PageState.NEW)
+        if self._presenter.item in chosen:
+            self._presenter.reload()
+        if self._store.window.read_at_once:
+            self._session.read(chosen)
+
+    def remove_chosen(self) -> None:
+        self.remove(self._pages.selected_items())
+
+    def remove_document(self, document: DocumentItem) -> None:
+        self.remove([i for i in self._model.items if i.document is document])
 
     def remove(self, items: Sequence[PageItem]) -> None:
         """Take pages off the list; the files stay."""
         if not items:
             return
-        row = self._window.model.row_of(items[0])
-        self._window.session.cancel_pages(items)
-        self._window.model.remove(items)
-        following = self._window.model.item(min(row, self._window.model.rowCount() - 1))
-        if following is not None:
-            self._window.pages.show_item(following)
-        else:
-            self._window.presenter.show(None)
-        self._window.update_actions()
+        row = self._model.row_of(items[0])
+        self._session.cancel_pages(items)
+        self._model.remove(items)
+        self._choice.show(self._model.item(min(row, self._model.rowCount() - 1)))
+        self.changed.emit()
 
-    def close_all(self) -> None:
+    def remove_all(self) -> None:
         """Empty the list."""
-        self._window.opener.stop()
-        self._window.session.cancel()
-        self._window.undo.clear()
-        self.remove(list(self._window.model.items))
+        self._session.cancel()
+        self.remove(list(self._model.items))
 
     def move(self, by: int) -> None:
         """Move the chosen pages one place up (-1) or down (1)."""
-        chosen = self._window.pages.selected_items()
-        rows = [self._window.model.row_of(i) for i in chosen]
+        chosen = self._pages.selected_items()
         if chosen:
-            self._window.model.move(
-                chosen, max(0, rows[0] - 1) if by < 0 else min(self._window.model.rowCount(), rows[-1] + 2)
-            )
+            rows = [self._model.row_of(i) for i in chosen]
+            self._model.move(chosen, max(0, rows[0] - 1) if by < 0 else min(self._model.rowCount(), rows[-1] + 2))
 
     def choose_pages(self) -> None:
         """Keep only some pages of the current document."""
         # Brings the PDF library, which starting must not wait for.
         from uocr.sources.ranges import choose_pages
 
-        item = self._window.presenter.item
+        item = self._presenter.item
         if item is None:
             return
         document = item.document
-        text, given = QInputDialog.getText(
-            self._window,
-            self.tr("Choose pages"),
-            self.tr("Pages of {0} to keep, such as 1-3,7,-1").format(document.name),
-        )
+        words = self.tr("Pages of {0} to keep, such as 1-3,7,-1").format(document.name)
+        text, given = QInputDialog.getText(self._window, self.tr("Choose pages"), words)
         if not given:
             return
         try:
             keep = set(choose_pages(text, document.count, document.name))
         except UocrError as error:
-            self._window.desk.notice.tell(str(error), "warn")
+            words = self.tr("{0} is no choice among the {1} pages of {2}; write it as 1-3,7,-1.")
+            self._notice.tell(told(error, words=words.format(text, document.count, document.name)), "warn")
             return
-        self.remove([i for i in self._window.model.items if i.document is document and i.number not in keep])
+        self.remove([i for i in self._model.items if i.document is document and i.number not in keep])

@@ -14,6 +14,7 @@ from uocr.events import PageStarted
 from uocr.views import plan_views
 
 from leggio.look.notice import Choice
+from leggio.look.told import told
 from leggio.memory.strip import EngineStrip
 from leggio.memory.wording import refusal_rows
 from leggio.pages.desk import PageDesk
@@ -50,7 +51,8 @@ class Presenter(QObject):
         self._item: PageItem | None = None
         self._image: QImage | None = None
         self._pinned = -1
-        self.live: LivePage | None = None
+        self._lives: dict[int, LivePage] = {}
+        """Pages in the engine's hands, by page key: one, or several that are read in one pass."""
         self.second_look = SecondLook(self)
         self.second_look.found.connect(self._looked)
         self.ways_out: Callable[[PageItem], Sequence[Choice]] = lambda item: ()
@@ -85,9 +87,14 @@ class Presenter(QObject):
         """The blocks that are shown: read, or read so far."""
         if self._item is None:
             return ()
-        if self.live is not None and self.live.item is self._item:
-            return self.live.blocks
+        if (live := self._live) is not None:
+            return live.blocks
         return self._item.page.blocks if self._item.page is not None else ()
+
+    @property
+    def _live(self) -> LivePage | None:
+        """The page that is shown, if it is in the engine's hands."""
+        return self._lives.get(self._item.key) if self._item is not None else None
 
     def show(self, item: PageItem | None) -> None:
         """Make `item` the page that is seen."""
@@ -126,14 +133,16 @@ class Presenter(QObject):
             self._desk.canvas.set_blocks(self.blocks)
 
     def _show_text(self) -> None:
-        item, live = self._item, self.live
+        self._fill_text()
+        self._show_notice()
+
+    def _fill_text(self) -> None:
+        item, live = self._item, self._live
         assert item is not None
-        streaming = live is not None and live.item is item
-        self.panel.show_blocks(self.blocks, editable=not streaming and item.page is not None)
-        if streaming and live is not None and live.open:
+        self.panel.show_blocks(self.blocks, editable=live is None and item.page is not None)
+        if live is not None and live.open:
             self.panel.begin_block(live.label)
             self.panel.grow_block(live.text)
-        self._show_notice()
 
     def _show_notice(self) -> None:
         item = self._item
@@ -146,8 +155,8 @@ class Presenter(QObject):
             self.panel.notice.dismiss()
 
     def _show_counts(self) -> None:
-        item, live = self._item, self.live
-        if live is not None and live.item is item:
+        item, live = self._item, self._live
+        if live is not None:
             self._strip.begin(live.started)
             if live.tokens:
                 self._strip.count(live.tokens, live.decode_s)
@@ -164,16 +173,16 @@ class Presenter(QObject):
         canvas = self._desk.canvas
         canvas.set_page(image, width, height)
         canvas.set_blocks(self.blocks)
-        if self.live is not None and self.live.item is item:
-            canvas.set_views(self.live.started.views)
-            if self.live.open:
-                canvas.add_block(len(self.live.blocks), self.live.label, self.live.boxes)
-                canvas.set_writing(len(self.live.blocks))
+        if (live := self._live) is not None:
+            canvas.set_views(live.started.views)
+            if live.open:
+                canvas.add_block(len(live.blocks), live.label, live.boxes)
+                canvas.set_writing(len(live.blocks))
         else:
             self._plan_views(width, height)
             self.second_look.look(item, image)
         if any(block.label in ("image", "figure", "picture", "photo", "chart") for block in self.blocks):
-            self.panel.show_blocks(self.blocks, editable=self.live is None or self.live.item is not item)
+            self._fill_text()
         self.shown.emit(item)
 
     def _looked(self, item: PageItem, found: Audit) -> None:
@@ -192,21 +201,18 @@ class Presenter(QObject):
         self._desk.canvas.set_marks(marks)
 
     def _plan_views(self, width: int, height: int) -> None:
-        item = self._item
-        facts = self._session.facts
-        if item is None:
+        if self._item is None:
             return
-        default = facts.front_end.get("default_preset", "base") if facts is not None else "base"
-        preset = item.settings.get("preset") or self._store.read.preset or default
+        preset = self._item.settings.get("preset") or self._session.preset
         try:
             self._desk.canvas.set_views(plan_views(width, height, str(preset)))
         except UocrError:
             self._desk.canvas.set_views(None)
 
-    def _picture_failed(self, key: int, words: str) -> None:
+    def _picture_failed(self, key: int, error: UocrError) -> None:
         item = self._item
         if item is not None and item.key == key and item.state is not PageState.FAILED:
-            self._desk.notice.tell(words, "bad")
+            self._desk.notice.tell(told(error, item.title), "bad")
 
     def block_picture(self, block: Block) -> QImage | None:
         """What the page shows inside a block's box."""
@@ -237,7 +243,7 @@ class Presenter(QObject):
     # -- streaming -----------------------------------------------------------------------------------------
 
     def _began(self, item: PageItem, started: PageStarted) -> None:
-        self.live = LivePage(item, started)
+        self._lives[item.key] = LivePage(item, started)
         if item is self._item:
             self._show_text()
             self._strip.begin(started)
@@ -247,19 +253,23 @@ class Presenter(QObject):
                 self._desk.canvas.set_views(started.views)
 
     def _advanced(self, item: PageItem, phase: str, done: int, total: int) -> None:
-        if item is self._item:
+        if self._together(item):
             self._strip.advance(phase, done, total)
 
+    def _together(self, item: PageItem) -> bool:
+        """Whether the page that is shown is `item`, or read in the same pass."""
+        return self._item is item or (self._live is not None and item.key in self._lives)
+
     def _counted(self, item: PageItem, tokens: int, seconds: float) -> None:
-        if self.live is not None:
-            self.live.tokens, self.live.decode_s = tokens, seconds
-        if item is self._item:
+        if (live := self._lives.get(item.key)) is not None:
+            live.tokens, live.decode_s = tokens, seconds
+        if self._together(item):
             self._strip.count(tokens, seconds)
 
     def _block_began(self, item: PageItem, index: int, label: str, boxes: Any) -> None:
-        if self.live is None or self.live.item is not item:
+        if (live := self._lives.get(item.key)) is None:
             return
-        self.live.begin(label, boxes)
+        live.begin(label, boxes)
         if item is self._item:
             self.panel.begin_block(label)
             if self._desk.canvas.page_size != (0, 0):
@@ -267,30 +277,27 @@ class Presenter(QObject):
                 self._desk.canvas.set_writing(index)
 
     def _block_grew(self, item: PageItem, index: int, text: str) -> None:
-        if self.live is None or self.live.item is not item:
+        if (live := self._lives.get(item.key)) is None:
             return
-        self.live.parts.append(text)
+        live.parts.append(text)
         if item is self._item:
             self.panel.grow_block(text)
 
     def _block_ended(self, item: PageItem, index: int, block: Block) -> None:
-        if self.live is None or self.live.item is not item:
+        if (live := self._lives.get(item.key)) is None:
             return
-        self.live.end(block)
+        live.end(block)
         if item is self._item:
             self.panel.end_block(block)
             self._desk.canvas.set_writing(-1)
 
     def ended(self, item: PageItem, page: Page) -> None:
         """The page is over and its item has taken it over."""
-        streamed = self.live is not None and self.live.item is item
-        whole = streamed and self.live is not None and len(self.live.blocks) == len(page.blocks)
-        if streamed:
-            self.live = None
+        live = self._lives.pop(item.key, None)
         if item is not self._item:
             return
         self._desk.canvas.set_writing(-1)
-        if whole and item.page is page:
+        if live is not None and len(live.blocks) == len(page.blocks) and item.page is page:
             self.panel.set_editable(True)
             self._show_notice()
         else:
@@ -302,5 +309,5 @@ class Presenter(QObject):
         self._strip.show_page(item.page)
 
     def _estimated(self, item: PageItem, answer: object) -> None:
-        if item is self._item and not isinstance(answer, Exception) and self.live is None:
+        if item is self._item and not isinstance(answer, Exception) and not self._lives:
             self._strip.set_estimate(answer)

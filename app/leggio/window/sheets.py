@@ -5,70 +5,101 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QDialog, QFileDialog
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 from uocr.errors import Cancelled, UocrError
 
 from leggio.history.dialog import HistoryDialog
+from leggio.history.store import HistoryStore
+from leggio.look.notice import Notice
+from leggio.look.told import system_reason, told
+from leggio.pages.list_view import PageList
+from leggio.reading.session import Session
 from leggio.settings.dialog import ReadWithDialog, SettingsDialog
+from leggio.settings.store import SettingsStore
 from leggio.sources.capture import ScreenCapture
 from leggio.window.about import AboutDialog, save_diagnostics
 
 if TYPE_CHECKING:
     from leggio.models.pull import Puller
-    from leggio.window.main_window import MainWindow
+
+
+_LEAVE_S = 2.0
+"""How long quitting waits for a download to notice that it is to stop."""
 
 
 class Sheets(QObject):
-    """Belongs to the window."""
+    """One method a menu entry; what follows from an answer outside the dialogs is asked for by a signal."""
 
-    def __init__(self, window: MainWindow) -> None:
+    files_wanted = Signal(list)
+    """Paths that came through a dialog or a screen capture."""
+    past_wanted = Signal(object)
+    """leggio.history.store.Past to show."""
+    engine_wanted = Signal()
+    """The settings name another model or its options now: open it."""
+    reload_wanted = Signal()
+    """Settings of the current page changed."""
+
+    def __init__(
+        self,
+        store: SettingsStore,
+        session: Session,
+        pages: PageList,
+        history: HistoryStore,
+        notice: Notice,
+        window: QWidget,
+    ) -> None:
         super().__init__(window)
-        self._window = window
+        self._store, self._session, self._pages, self._history = store, session, pages, history
+        self._notice, self._window = notice, window
         self._puller: Puller | None = None
         self._capture = ScreenCapture(self)
-        self._capture.captured.connect(lambda path: window.open_inputs([path]))
+        self._capture.captured.connect(lambda path: self.files_wanted.emit([path]))
         self._capture.refused.connect(self._capture_refused)
 
     def _capture_refused(self, words: str) -> None:
         if words:  # empty: the person gave it up
-            self._window.desk.notice.tell(words, "warn")
+            self._notice.tell(words, "warn")
 
     def capture(self) -> None:
         self._capture.start()
 
     def settings(self) -> None:
-        dialog = SettingsDialog(self._window.store, self._window)
+        dialog = SettingsDialog(self._store, self._reads_together(), self._window)
         if self._run(dialog) and dialog.engine_changed:
-            self._window.open_engine()
+            self.engine_wanted.emit()
 
     def read_with(self) -> None:
         """Read the chosen pages with settings of their own."""
-        items = self._window.pages.selected_items()
+        items = self._pages.selected_items()
         if not items:
             return
-        settings = self._window.store.read.with_changes(
+        settings = self._store.read.with_changes(
             {k: v for k, v in items[0].settings.items() if k not in ("rotate", "region", "password")}
         )
-        dialog = ReadWithDialog(settings, len(items), self._window)
+        dialog = ReadWithDialog(settings, len(items), self._reads_together(), self._window)
         if self._run(dialog):
             for item in items:
                 item.settings = item.settings | dialog.changes
-            self._window.presenter.reload()
-            self._window.session.read(items)
+            self.reload_wanted.emit()
+            self._session.read(items)
+
+    def _reads_together(self) -> bool:
+        """Whether the model that is open reads several pages in one pass."""
+        facts = self._session.facts
+        return facts is not None and bool(facts.front_end.get("multi_page"))
 
     def history(self) -> None:
-        dialog = HistoryDialog(self._window.keeper.history, self._window)
-        dialog.open_wanted.connect(self._window.resume.open_past)
+        dialog = HistoryDialog(self._history, self._window)
+        dialog.open_wanted.connect(self.past_wanted)
         self._run(dialog)
 
     def models(self) -> None:
         """The sheet of models; a download goes on when it is closed."""
-        from leggio.models.sheet import (
-            ModelSheet,
-        )  # brings the hub's client along, which starting must not wait for
+        # Brings the hub's client along, which starting must not wait for.
+        from leggio.models.sheet import ModelSheet
 
-        window = self._window.store.window
+        window = self._store.window
         sheet = ModelSheet(f"{window.model} {window.quant}", self._puller, self._window)
         sheet.use_wanted.connect(self._use)
         self._run(sheet)
@@ -81,12 +112,12 @@ class Sheets(QObject):
         """A download ended after its sheet was closed."""
         self._puller = None
         words = self.tr("{0} is ready to be used.").format(f"{path.parent.name.replace('--', '/')} {path.stem}")
-        self._window.desk.notice.tell(words, "info", [(self.tr("Models…"), self.models)])
+        self._notice.tell(words, "info", [(self.tr("Models…"), self.models)])
 
     def _pull_failed(self, error: UocrError) -> None:
         self._puller = None
         if not isinstance(error, Cancelled):
-            self._window.desk.notice.tell(str(error), "warn", [(self.tr("Models…"), self.models)])
+            self._notice.tell(told(error), "warn", [(self.tr("Models…"), self.models)])
 
     def _run(self, dialog: QDialog) -> bool:
         """Show a dialog and wait; whether it was accepted. It is gone afterwards."""
@@ -95,37 +126,29 @@ class Sheets(QObject):
         return accepted
 
     def _use(self, model: str, quant: str) -> None:
-        self._window.store.set_window(model=model, quant=quant)
-        self._window.open_engine()
+        self._store.set_window(model=model, quant=quant)
+        self.engine_wanted.emit()
 
     def close(self) -> None:
         """Stop a download; what arrived is kept."""
         if self._puller is not None:
             self._puller.stop()
-            self._puller.wait()
+            self._puller.wait(_LEAVE_S)
 
     def about(self) -> None:
-        self._run(AboutDialog(self._window.session.facts, self._window))
+        self._run(AboutDialog(self._session.facts, self._window))
 
     def diagnostics(self) -> None:
-        name, _ = QFileDialog.getSaveFileName(
-            self._window,
-            self.tr("Save diagnostics file"),
-            str(Path.home() / "leggio-diagnostics.json"),
-            "*.json",
-        )
+        title, suggested = self.tr("Save diagnostics file"), str(Path.home() / "leggio-diagnostics.json")
+        name, _ = QFileDialog.getSaveFileName(self._window, title, suggested, "*.json")
         if not name:
             return
         try:
-            save_diagnostics(Path(name), self._window.session.facts, self._window.store)
+            save_diagnostics(Path(name), self._session.facts, self._store)
         except OSError as error:
-            self._window.desk.notice.tell(
-                self.tr("{0} could not be written: {1}. Choose another folder.").format(
-                    Path(name).name, error.strerror
-                ),
-                "bad",
-            )
+            words = self.tr("{0} could not be written: {1}. Choose another folder.")
+            reason = system_reason(error) or error.strerror or str(error)
+            self._notice.tell(words.format(Path(name).name, reason), "bad")
         else:
-            self._window.desk.notice.tell(
-                self.tr("Saved {0}. It holds versions and settings, nothing of your documents.").format(Path(name).name)
-            )
+            words = self.tr("Saved {0}. It holds versions and settings, nothing of your documents.")
+            self._notice.tell(words.format(Path(name).name))

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from uocr import errors, models, native
 from uocr.cli import check, view
 from uocr.convert import convert_checkpoint
-from uocr.modelfile import ModelFile
+from uocr.modelfile import PROFILES, ModelFile
 
 Quant = Annotated[str, typer.Option(help="f32, f16, q8 or q4.")]
 
@@ -70,8 +70,22 @@ def convert(
 def pull(
     name: Annotated[str, typer.Argument(help='For example "baidu/Unlimited-OCR".')],
     quant: Quant = "q4",
+    size: Annotated[bool, typer.Option("--size", help="Only say what it would take; download nothing.")] = False,
 ) -> int:
     """Download a model (it resumes), convert it and keep it in the cache; works offline afterwards."""
+    if size:
+        if quant not in PROFILES:
+            raise errors.DownloadError(f"The quantisation {quant!r} is unknown; choose one of {', '.join(PROFILES)}.")
+        checkpoint = models.checkpoint_bytes(name)
+        arrived = models.arrived_bytes(name)
+        here = f" ({view.size(arrived)} are here)" if arrived else ""
+        view.out.print(
+            f"{name} as {quant}: downloads {view.size(checkpoint)}{here}, takes about "
+            f"{view.size(models.model_bytes(checkpoint, quant))} when converted, "
+            f"{view.size(models.room_needed(checkpoint, quant, arrived))} until then",
+            markup=False,
+        )
+        return 0
     with _Bar() as bar:
         path = models.pull(name, quant, progress=bar.step)
     view.out.print(f"{name} ({quant}) is ready: {path}", markup=False)

@@ -49,8 +49,10 @@ def reason(error: OSError) -> str:
 
 
 def failed(path: Path, error: OSError) -> OutputFailed:
-    """The error as a sentence with the file and what to do."""
-    return OutputFailed(f"{path}: cannot be written: {reason(error)}.")
+    """The error as a sentence with the file and what to do; the system's own is its cause."""
+    told = OutputFailed(f"{path}: cannot be written: {reason(error)}.")
+    told.__cause__ = error
+    return told
 
 
 def refuse_existing(path: Path) -> None:

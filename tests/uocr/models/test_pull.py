@@ -47,6 +47,18 @@ class TestPull:
         assert not models.verify_once(path)  # the conversion read it back already
         assert server.requests == []
 
+    def test_what_it_takes_is_known_before_the_first_byte(self, server: Hub) -> None:
+        assert models.checkpoint_bytes(NAME, endpoint=server.url) == SIZE
+        assert len(server.requests) == 1  # the listing, no file
+        assert models.arrived_bytes(NAME) == 0
+        downloads().mkdir(parents=True)
+        (downloads() / f"{WEIGHTS}.part").write_bytes(bytes(1000))
+        assert models.arrived_bytes(NAME) == 1000
+        assert models.model_bytes(6_700_000_000, "q4") == 2_345_000_000
+        assert models.room_needed(1_000_000, "q8", 400_000) == 600_000 + 550_000 + (64 << 20)
+        with pytest.raises(DownloadError, match="OWNER/NAME"):
+            models.checkpoint_bytes("../etc")
+
     def test_files_may_lie_at_another_address(self, server: Hub) -> None:
         server.redirect = True
         assert pull(server).is_file()
@@ -273,8 +285,9 @@ class TestDiskAndNetwork:
         assert "cannot be written: Not a directory; set UOCR_CACHE" in refusal(server)
 
     def test_no_network(self) -> None:
-        with pytest.raises(DownloadError, match=r"No network: 127\.0\.0\.1:9 cannot be reached"):
+        with pytest.raises(DownloadError, match=r"No network: 127\.0\.0\.1:9 cannot be reached") as caught:
             models.pull(NAME, "q4", endpoint="http://127.0.0.1:9")
+        assert caught.value.reason == "network"
 
     def test_a_proxy_that_is_not_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HTTPS_PROXY", "http://user:secret@127.0.0.1:9")
@@ -282,6 +295,7 @@ class TestDiskAndNetwork:
             models.pull(NAME, "q4", endpoint="https://hub.invalid")
         words = str(caught.value)
         assert "The proxy http://127.0.0.1:9 cannot be reached or refuses" in words and "secret" not in words
+        assert caught.value.reason == "proxy"
 
     def test_offline_mode(self, server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
@@ -303,6 +317,17 @@ class TestDiskAndNetwork:
     def test_a_certificate_file_that_is_not_there(self, server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
         assert "SSL_CERT_FILE=/nowhere/ca.pem cannot be used" in refusal(server)
+
+    @pytest.mark.parametrize(("arrange", "reason"), [
+        (lambda server: server.statuses.update({"": [503] * 9}), "503"),
+        (lambda server: (server.statuses.update({"": [403]}), setattr(server, "error_code", "GatedRepo")), "terms"),
+        (lambda server: (server.statuses.update({"": [404]}), setattr(server, "error_code", "RepoNotFound")),
+         "unknown")])
+    def test_programs_are_told_the_reason_in_one_word(self, server: Hub, arrange, reason: str) -> None:
+        arrange(server)
+        with pytest.raises(DownloadError) as caught:
+            pull(server)
+        assert caught.value.reason == reason
 
     @pytest.mark.parametrize("name", ["", "tiny", "a/b/c", "../x", "some one/tiny", "a/../b"])
     def test_what_is_no_name(self, name: str) -> None:
