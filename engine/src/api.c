@@ -26,10 +26,10 @@ const char *uocr_memory_category_name(uint32_t category) {
     return category < UOCR_MEMORY_CATEGORIES ? names[category] : NULL;
 }
 
-/* 80 % of what this machine has. */
+/* 80 % of what this process may use of the machine. */
 static uint64_t default_budget(void) {
-    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes / 5 * 4 : UINT64_MAX;
+    uint64_t memory = uocr_usable_memory();
+    return memory > 0 ? memory / 5 * 4 : UINT64_MAX;
 }
 
 static uocr_status check_options(const uocr_engine_options *options, uocr_error *error) {

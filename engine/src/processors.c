@@ -26,15 +26,18 @@ static bool read_line(const char *path, char *line, size_t room) {
     return read;
 }
 
+/* What one control group allows, 0 for no limit. */
+typedef uint64_t limit_reader(const char *folder);
+
 /* quota / period rounded up; 0 for no limit. */
-static uint32_t whole_processors(int64_t quota, int64_t period) {
+static uint64_t whole_processors(int64_t quota, int64_t period) {
     if (quota <= 0 || period <= 0) return 0;
     int64_t whole = quota / period + (quota % period != 0);
-    return whole > UINT32_MAX ? 0 : (uint32_t)whole;
+    return whole > UINT32_MAX ? 0 : (uint64_t)whole;
 }
 
 /* Version 2: "max 100000" or "150000 100000" in cpu.max. */
-static uint32_t quota_v2(const char *folder) {
+static uint64_t quota_v2(const char *folder) {
     char path[PATH_ROOM + 32], line[128];
     int64_t quota, period;
     snprintf(path, sizeof path, "%s/cpu.max", folder);
@@ -44,7 +47,7 @@ static uint32_t quota_v2(const char *folder) {
 }
 
 /* Version 1: two files, a quota of -1 means none. */
-static uint32_t quota_v1(const char *folder) {
+static uint64_t quota_v1(const char *folder) {
     char path[PATH_ROOM + 32], quota[128], period[128];
     snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
     if (!read_line(path, quota, sizeof quota)) return 0;
@@ -53,18 +56,38 @@ static uint32_t quota_v1(const char *folder) {
     return whole_processors(strtoll(quota, NULL, 10), strtoll(period, NULL, 10));
 }
 
-/* The smallest quota from `root` + `group` up to `root` itself. Inside a container the path of the group may
+/* Bytes in a file that holds one number; 0 when it says "max" or cannot be read. */
+static uint64_t bytes_in(const char *folder, const char *name) {
+    char path[PATH_ROOM + 32], line[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (!read_line(path, line, sizeof line)) return 0;
+    uint64_t bytes;
+    return sscanf(line, "%" SCNu64, &bytes) == 1 ? bytes : 0;
+}
+
+static uint64_t memory_v2(const char *folder) { return bytes_in(folder, "memory.max"); }
+
+/* Version 1 says "no limit" with a number near 2^63. */
+static uint64_t memory_v1(const char *folder) {
+    uint64_t bytes = bytes_in(folder, "memory.limit_in_bytes");
+    return bytes < (UINT64_C(1) << 60) ? bytes : 0;
+}
+
+static uint64_t smaller(uint64_t limit, uint64_t other) {
+    return limit == 0 || (other != 0 && other < limit) ? other : limit;
+}
+
+/* The smallest limit from `root` + `group` up to `root` itself. Inside a container the path of the group may
  * not exist below the mount; its parents up to the mount then say what applies. */
-static uint32_t smallest_quota(const char *root, const char *group, uint32_t (*quota)(const char *folder)) {
+static uint64_t smallest_limit(const char *root, const char *group, limit_reader *read) {
     char folder[PATH_ROOM];
     int length = snprintf(folder, sizeof folder, "%s%s", root, group);
     if (length < 0 || (size_t)length >= sizeof folder) return 0;
 
     const size_t root_length = strlen(root);
-    uint32_t smallest = 0;
+    uint64_t smallest = 0;
     for (;;) {
-        uint32_t here = quota(folder);
-        if (here != 0 && (smallest == 0 || here < smallest)) smallest = here;
+        smallest = smaller(smallest, read(folder));
         char *slash = strrchr(folder, '/');
         if (slash == NULL || (size_t)(slash - folder) < root_length) return smallest;
         *slash = '\0';
@@ -81,10 +104,13 @@ static bool lists(const char *list, const char *word) {
     return false;
 }
 
-uint32_t uocr_cgroup_processors(const char *membership, const char *mount) {
+/* The smallest limit of the groups that the file `membership` names, and their parents. Version 1 has a folder
+ * for each `controller`. */
+static uint64_t group_limit(const char *membership, const char *mount, const char *controller, limit_reader *v2,
+                            limit_reader *v1) {
     FILE *file = fopen(membership, "r");
     if (file == NULL) return 0;
-    uint32_t smallest = 0;
+    uint64_t smallest = 0;
     char line[PATH_ROOM];
     while (fgets(line, sizeof line, file) != NULL) { /* "4:cpu,cpuacct:/group" or, version 2, "0::/group" */
         line[strcspn(line, "\n")] = '\0';
@@ -94,19 +120,35 @@ uint32_t uocr_cgroup_processors(const char *membership, const char *mount) {
         *controllers++ = '\0';
         *group++ = '\0';
 
-        uint32_t here = 0;
         if (*controllers == '\0') {
-            here = smallest_quota(mount, group, quota_v2);
-        } else if (lists(controllers, "cpu")) {
+            smallest = smaller(smallest, smallest_limit(mount, group, v2));
+        } else if (lists(controllers, controller)) {
             /* The folder has the name of one controller or of the pair, usually both through a link. */
             char root[PATH_ROOM];
-            int length = snprintf(root, sizeof root, "%s/cpu", mount);
-            if (length > 0 && (size_t)length < sizeof root) here = smallest_quota(root, group, quota_v1);
+            int length = snprintf(root, sizeof root, "%s/%s", mount, controller);
+            if (length > 0 && (size_t)length < sizeof root)
+                smallest = smaller(smallest, smallest_limit(root, group, v1));
         }
-        if (here != 0 && (smallest == 0 || here < smallest)) smallest = here;
     }
     fclose(file);
     return smallest;
+}
+
+uint32_t uocr_cgroup_processors(const char *membership, const char *mount) {
+    return (uint32_t)group_limit(membership, mount, "cpu", quota_v2, quota_v1);
+}
+
+uint64_t uocr_cgroup_memory(const char *membership, const char *mount) {
+    return group_limit(membership, mount, "memory", memory_v2, memory_v1);
+}
+
+uint64_t uocr_usable_memory(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    uint64_t memory = pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : 0;
+#if defined(__linux__)
+    memory = smaller(memory, uocr_cgroup_memory("/proc/self/cgroup", "/sys/fs/cgroup"));
+#endif
+    return memory;
 }
 
 #if defined(__linux__)

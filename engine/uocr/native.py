@@ -111,13 +111,14 @@ def _ids(name: str, ids: Sequence[int]) -> Any:
         raise errors.InvalidRequest(f"{name} must be a list of token ids, whole numbers below 2,147,483,648.") from None
 
 
-def _check(status: int, error: Any, estimate: dict[str, int] | None = None) -> None:
+def _check(status: int, error: Any, estimate: MemoryEstimate | None = None) -> None:
     if status == 0:
         return
     message = ffi.string(error.message).decode("utf-8", "replace") or f"The engine failed with status {status}."
     cls = _ERROR_CLASSES.get(status, errors.EngineError)
     if cls is errors.OverBudget:
-        raise errors.OverBudget(message, estimate, int(error.number), int(error.limit))
+        categories, most = (estimate.category, estimate.most_pages_that_fit) if estimate else (None, 0)
+        raise errors.OverBudget(message, categories, int(error.number), int(error.limit), most)
     raise cls(message)
 
 
@@ -373,8 +374,7 @@ class Run:
     def __init__(self, engine: Engine, plan: Plan) -> None:
         built, out, error = _plan(plan), ffi.new("uocr_run **"), _new("uocr_error")
         status = lib.uocr_run_begin(engine.handle, built.struct, out, error)
-        table = engine.estimate(plan).category if status == 3 else None
-        _check(status, error, table)
+        _check(status, error, engine.estimate(plan) if status == 3 else None)
         self._run: Any = out[0]
         self._error = error
         self._event = _new("uocr_event")

@@ -70,6 +70,36 @@ static void version_1_groups_limit_the_cpu_controller_only(void) {
     CHECK_EQUAL(quota("3:cpuset:/job\n2:cpuacct:/job\n", "one"), 0);
 }
 
+static uint64_t memory(const char *membership, const char *mount) {
+    char file[512], root[512];
+    put("membership", membership);
+    snprintf(file, sizeof file, "%s/membership", folder);
+    snprintf(root, sizeof root, "%s/%s", folder, mount);
+    return uocr_cgroup_memory(file, root);
+}
+
+static void memory_is_limited_by_the_smallest_group_in_both_versions(void) {
+    put("mem/memory.max", "max\n");
+    put("mem/box/memory.max", "4294967296\n");
+    put("mem/box/job/memory.max", "6442450944\n");
+    put("mem/odd/memory.max", "garbage\n");
+    CHECK_EQUAL(memory("0::/box/job\n", "mem"), UINT64_C(4294967296));
+    CHECK_EQUAL(memory("0::/box/not-here\n", "mem"), UINT64_C(4294967296));
+    CHECK_EQUAL(memory("0::/\n", "mem"), 0);
+    CHECK_EQUAL(memory("0::/odd\n", "mem"), 0);
+    put("old/memory/job/memory.limit_in_bytes", "2147483648\n");
+    put("old/memory/free/memory.limit_in_bytes", "9223372036854771712\n");
+    CHECK_EQUAL(memory("4:cpu,cpuacct:/x\n7:memory:/job\n0::/\n", "old"), UINT64_C(2147483648));
+    CHECK_EQUAL(memory("7:memory:/free\n", "old"), 0);
+    CHECK_EQUAL(uocr_cgroup_memory("/nonexistent/membership", folder), 0);
+}
+
+static void usable_memory_is_at_most_the_machine_s(void) {
+    uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    CHECK(uocr_usable_memory() > 0);
+    CHECK(uocr_usable_memory() <= all);
+}
+
 static void what_cannot_be_read_is_no_limit(void) {
     CHECK_EQUAL(quota("", "two"), 0);
     CHECK_EQUAL(quota("no colons here\n", "two"), 0);
@@ -100,6 +130,8 @@ int main(void) {
     version_1_groups_limit_the_cpu_controller_only();
     what_cannot_be_read_is_no_limit();
     affinity_counts();
+    memory_is_limited_by_the_smallest_group_in_both_versions();
+    usable_memory_is_at_most_the_machine_s();
 
     char command[600];
     snprintf(command, sizeof command, "rm -r '%s'", folder);
