@@ -1,7 +1,7 @@
 /* Speed of the CPU operators in the full model's shapes, on random weights. Compiled together with every
  * source of engine/src and engine/src/cpu, with the flags of CMakeLists.txt.
  *
- *   bench_ops [threads] [--exact] [--portable] [--cpu] [--products | --decoder | --vision]
+ *   bench_ops [threads] [--exact] [--portable | --baseline] [--cpu] [--products | --decoder | --vision]
  *
  * --cpu reads processor time instead of the clock: with one thread that is nearly independent of what else
  * runs.
@@ -50,7 +50,7 @@ static void must(uocr_status status) {
 }
 
 static void *filled(size_t bytes) {
-    uint64_t *block = malloc(bytes + 8), state = 88172645463325252u;
+    uint64_t *block = aligned_alloc(64, (bytes + 71) / 64 * 64), state = 88172645463325252u;
     if (!block) exit(2);
     for (size_t i = 0; i < bytes / 8 + 1; i++) {
         state ^= state << 13, state ^= state >> 7, state ^= state << 17;
@@ -342,6 +342,7 @@ int main(int count, char **arguments) {
     for (int i = 1; i < count; i++) {
         if (!strcmp(arguments[i], "--exact")) precision = UOCR_PRECISION_EXACT;
         else if (!strcmp(arguments[i], "--portable")) simd = UOCR_SIMD_PORTABLE;
+        else if (!strcmp(arguments[i], "--baseline")) simd = UOCR_SIMD_BASELINE;
         else if (!strcmp(arguments[i], "--cpu")) which = CLOCK_PROCESS_CPUTIME_ID;
         else if (!strcmp(arguments[i], "--products")) products = true, all = false;
         else if (!strcmp(arguments[i], "--decoder")) decoder = true, all = false;

@@ -55,7 +55,11 @@ enum {
     UOCR_PRECISION_FAST = 0, /* f16 K cache, integer activations for q8 and q4 weights */
     UOCR_PRECISION_EXACT = 1 /* f32 activations, f32 K and V, fixed summation order: the reference */
 };
-enum { UOCR_SIMD_AUTO = 0, UOCR_SIMD_PORTABLE = 1 }; /* portable: plain C, for comparison */
+enum { /* portable: plain C; baseline: AVX2 or NEON without newer instructions; both for comparison */
+    UOCR_SIMD_AUTO = 0,
+    UOCR_SIMD_PORTABLE = 1,
+    UOCR_SIMD_BASELINE = 2
+};
 
 typedef struct uocr_engine_options {
     uint32_t size;

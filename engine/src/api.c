@@ -50,9 +50,9 @@ static uocr_status check_options(const uocr_engine_options *options, uocr_error 
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, options->precision, UOCR_PRECISION_EXACT,
                          "Precision %" PRIu32 " is unknown; use fast (0) or exact (1).", options->precision);
     }
-    if (options->simd > UOCR_SIMD_PORTABLE) {
-        return uocr_fail(error, UOCR_INVALID_ARGUMENT, options->simd, UOCR_SIMD_PORTABLE,
-                         "simd %" PRIu32 " is unknown; use auto (0) or portable (1).", options->simd);
+    if (options->simd > UOCR_SIMD_BASELINE) {
+        return uocr_fail(error, UOCR_INVALID_ARGUMENT, options->simd, UOCR_SIMD_BASELINE,
+                         "simd %" PRIu32 " is unknown; use auto (0), portable (1) or baseline (2).", options->simd);
     }
     if (options->threads > MOST_THREADS) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, options->threads, MOST_THREADS,

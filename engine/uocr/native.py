@@ -247,7 +247,11 @@ class Engine:
         profile: bool = False,
     ) -> None:
         library()
-        choices = {"backend": ("auto", "cpu", "metal"), "precision": ("fast", "exact"), "simd": ("auto", "portable")}
+        choices = {
+            "backend": ("auto", "cpu", "metal"),
+            "precision": ("fast", "exact"),
+            "simd": ("auto", "portable", "baseline"),
+        }
         picked = {"backend": backend, "precision": precision, "simd": simd}
         for name, value in picked.items():
             if value not in choices[name]:

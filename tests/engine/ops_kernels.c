@@ -169,7 +169,7 @@ static void integer_products(ops *o, const cpu_kernels *kernels, uocr_dtype dtyp
 }
 
 void test_kernels(ops *o) {
-    const cpu_kernels *kernels = cpu_kernels_select(o->portable ? UOCR_SIMD_PORTABLE : UOCR_SIMD_AUTO);
+    const cpu_kernels *kernels = cpu_kernels_select(o->simd);
     expect_true(o, "the back end names the instruction set it uses",
                 strcmp(kernels->name, o->backend->simd) == 0);
     quantised_groups(o, kernels);

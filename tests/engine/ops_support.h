@@ -18,7 +18,8 @@
 
 typedef struct ops {
     uocr_backend *backend;
-    bool exact, portable;
+    bool exact;
+    uint32_t simd; /* UOCR_SIMD_* */
     bool few;        /* leave out the largest shapes: for emulated processors */
     bool verify;     /* false: only run and digest (other thread counts) */
     uint64_t digest; /* of every output so far, in order */

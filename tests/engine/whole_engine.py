@@ -21,7 +21,10 @@ X86 = platform.machine() in ("x86_64", "AMD64")
 
 def vector_flags(source: Path) -> list[str]:
     """What this file's instruction set needs on this machine."""
-    return ["-mavx2", "-mfma", "-mf16c"] if X86 and source.stem.endswith("_avx2") else []
+    if not X86 or not source.stem.endswith(("_avx2", "_avx512")):
+        return []
+    avx512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512vnni"] if source.stem.endswith("_avx512") else []
+    return ["-mavx2", "-mfma", "-mf16c", *avx512]
 
 
 def command_for(sanitizer: str) -> list[str]:

@@ -54,6 +54,19 @@ CPU_INLINE __m256i avx2_load_bytes(const void *bytes) { return _mm256_loadu_si25
 
 CPU_INLINE void avx2_store_bytes(void *bytes, __m256i v) { _mm256_storeu_si256((__m256i *)bytes, v); }
 
+/* Processors prefetch a stream only within its page of 4 KB, and start anew in the next. Asking for the first
+ * lines of the page after while this one is read keeps a matrix one stream. `asked`: what this returned
+ * last. */
+CPU_INLINE uintptr_t avx2_ask_next_page(const uint8_t *at, uintptr_t asked) {
+    enum { PAGE = 4096, AHEAD = 3072, LINE = 64 };
+    const uintptr_t page = ((uintptr_t)at + AHEAD) & ~(uintptr_t)(PAGE - 1);
+    if (page != asked) {
+        _mm_prefetch((const char *)page, _MM_HINT_T0);
+        _mm_prefetch((const char *)page + LINE, _MM_HINT_T0);
+    }
+    return page;
+}
+
 /* kernels_avx2.c */
 void avx2_micro(size_t rows, size_t k, const float *x, size_t ldx, const float *panel, size_t ldp, float *y,
                 size_t ldy, bool add);
@@ -80,5 +93,16 @@ void avx2_micro_int8_q8(size_t rows, size_t groups, const cpu_quantized *x, cons
                         const float *scales, float *y, size_t ldy, bool add);
 void avx2_micro_int8_q4(size_t rows, size_t groups, const cpu_quantized *x, const uint8_t *panel,
                         const float *scales, float *y, size_t ldy, bool add);
+/* int8_avx512.c */
+void avx512_gemv_int8_q8(const cpu_weight_rows *, size_t rows, size_t k, const cpu_quantized *x, float *y);
+void avx512_gemv_int8_q4(const cpu_weight_rows *, size_t rows, size_t k, const cpu_quantized *x, float *y);
+void avx512_pack_int8_q8(const cpu_weight_rows *, size_t count, size_t g0, size_t groups, uint8_t *panel,
+                         float *scales);
+void avx512_pack_int8_q4(const cpu_weight_rows *, size_t count, size_t g0, size_t groups, uint8_t *panel,
+                         float *scales);
+void avx512_micro_int8_q8(size_t rows, size_t groups, const cpu_quantized *x, const uint8_t *panel,
+                          const float *scales, float *y, size_t ldy, bool add);
+void avx512_micro_int8_q4(size_t rows, size_t groups, const cpu_quantized *x, const uint8_t *panel,
+                          const float *scales, float *y, size_t ldy, bool add);
 
 #endif

@@ -138,11 +138,12 @@ CPU_INLINE __m256 add_group(bool q4, const uint8_t *q, const int8_t *xq, const f
 }
 
 /* Row by row: a matrix is one stream from its first byte to its last, which is what memory delivers fastest;
- * four rows side by side took twice as long, and asking ahead in software gained nothing over the processor's
- * own prefetch. */
+ * four rows side by side took twice as long, and asking ahead for every line was slower than asking for the
+ * first two of a page. */
 CPU_INLINE void int8_rows(bool q4, const cpu_weight_rows *w, size_t rows, size_t k, const cpu_quantized *x,
                           float *y) {
     const size_t bytes = q4 ? UOCR_GROUP / 2 : UOCR_GROUP, all = k / UOCR_GROUP;
+    uintptr_t asked = 0;
     for (size_t r = 0; r < rows; r++) {
         const uint8_t *q = w->data + r * w->stride;
         const uint16_t *scales = (const uint16_t *)(const void *)(w->scales + r * w->scale_stride);
@@ -151,6 +152,7 @@ CPU_INLINE void int8_rows(bool q4, const cpu_weight_rows *w, size_t rows, size_t
         for (size_t g0 = 0; g0 < all; g0 += CHUNK) {
             const size_t groups = all - g0 < CHUNK ? all - g0 : CHUNK;
             const int8_t *xq = x->q + g0 * UOCR_GROUP;
+            asked = avx2_ask_next_page(q, asked);
             correction =
                 multiply_scales(scales + g0, groups, x->scale + g0, x->sum + g0, q4, product, correction);
             size_t g = 0;

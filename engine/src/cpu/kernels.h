@@ -86,13 +86,15 @@ typedef struct cpu_kernels {
 
 extern const cpu_kernels cpu_kernels_portable;
 #if defined(__x86_64__)
-extern const cpu_kernels cpu_kernels_avx2; /* needs AVX2, FMA and F16C */
+extern const cpu_kernels cpu_kernels_avx2;        /* needs AVX2, FMA and F16C */
+extern const cpu_kernels cpu_kernels_avx512_vnni; /* and AVX-512 F, BW, VL and VNNI */
 #elif defined(__aarch64__)
 extern const cpu_kernels cpu_kernels_neon;         /* baseline: every aarch64 */
 extern const cpu_kernels cpu_kernels_neon_dotprod; /* needs the dot product extension */
 #endif
 
-/* The best table this machine can run, or the portable one when `simd` is UOCR_SIMD_PORTABLE. */
+/* UOCR_SIMD_AUTO: the best table this machine can run; UOCR_SIMD_BASELINE: without what only newer processors
+ * of the architecture have. */
 const cpu_kernels *cpu_kernels_select(uint32_t simd);
 
 /* Plain C, for tables that have nothing better. */

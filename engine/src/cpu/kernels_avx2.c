@@ -247,26 +247,40 @@ void avx2_mix_f16(const uint16_t *v, size_t stride, size_t rows, size_t n, const
     mix(v, true, stride, rows, n, p, y);
 }
 
+/* clang-format off */
+#define AVX2_FLOAT                                                                                  \
+    .tile_work = 192u << 20,                                                                        \
+    .micro = avx2_micro,                                                                            \
+    .pack = {avx2_pack_f32, avx2_pack_f16, avx2_pack_q8, avx2_pack_q4},                             \
+    .gemv = {avx2_gemv_f32, avx2_gemv_f16, avx2_gemv_q8, avx2_gemv_q4},                             \
+    .quantize = avx2_quantize,                                                                      \
+    .mix_f32 = avx2_mix_f32,                                                                        \
+    .mix_f16 = avx2_mix_f16,                                                                        \
+    .scores = avx2_scores,                                                                          \
+    .maximum = avx2_maximum,                                                                        \
+    .exponentials = avx2_exponentials,                                                              \
+    .scale = avx2_scale,                                                                            \
+    .tail = avx2_tail,                                                                              \
+    .silu_mul = avx2_silu_mul,                                                                      \
+    .to_f16 = avx2_to_f16,                                                                          \
+    .to_f32 = avx2_to_f32
+/* clang-format on */
+
 const cpu_kernels cpu_kernels_avx2 = {
     .name = "avx2",
-    .tile_work = 192u << 20,
-    .micro = avx2_micro,
-    .pack = {avx2_pack_f32, avx2_pack_f16, avx2_pack_q8, avx2_pack_q4},
-    .gemv = {avx2_gemv_f32, avx2_gemv_f16, avx2_gemv_q8, avx2_gemv_q4},
+    AVX2_FLOAT,
     .gemv_int8 = {avx2_gemv_int8_q8, avx2_gemv_int8_q4},
-    .quantize = avx2_quantize,
     .pack_int8 = {avx2_pack_int8_q8, avx2_pack_int8_q4},
     .micro_int8 = {avx2_micro_int8_q8, avx2_micro_int8_q4},
-    .mix_f32 = avx2_mix_f32,
-    .mix_f16 = avx2_mix_f16,
-    .scores = avx2_scores,
-    .maximum = avx2_maximum,
-    .exponentials = avx2_exponentials,
-    .scale = avx2_scale,
-    .tail = avx2_tail,
-    .silu_mul = avx2_silu_mul,
-    .to_f16 = avx2_to_f16,
-    .to_f32 = avx2_to_f32,
+};
+
+/* Float work is the same: these processors multiply floats no faster in 512 bits. */
+const cpu_kernels cpu_kernels_avx512_vnni = {
+    .name = "avx512-vnni",
+    AVX2_FLOAT,
+    .gemv_int8 = {avx512_gemv_int8_q8, avx512_gemv_int8_q4},
+    .pack_int8 = {avx512_pack_int8_q8, avx512_pack_int8_q4},
+    .micro_int8 = {avx512_micro_int8_q8, avx512_micro_int8_q4},
 };
 #else
 typedef int cpu_kernels_avx2_is_for_x86_64; /* a file must not be empty */

@@ -24,11 +24,13 @@ const cpu_kernels *cpu_kernels_select(uint32_t simd) {
     if (simd == UOCR_SIMD_PORTABLE) return &cpu_kernels_portable;
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
-        return &cpu_kernels_avx2;
-    return &cpu_kernels_portable;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("f16c"))
+        return &cpu_kernels_portable;
+    bool vnni = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+    return vnni && simd == UOCR_SIMD_AUTO ? &cpu_kernels_avx512_vnni : &cpu_kernels_avx2;
 #elif defined(__aarch64__)
-    return has_dotprod() ? &cpu_kernels_neon_dotprod : &cpu_kernels_neon;
+    return has_dotprod() && simd == UOCR_SIMD_AUTO ? &cpu_kernels_neon_dotprod : &cpu_kernels_neon;
 #else
     return &cpu_kernels_portable;
 #endif
