@@ -1,0 +1,7 @@
+"""The bundle's first script."""
+
+import sys
+
+from leggio.main import main
+
+sys.exit(main())
