@@ -100,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     application.quit_on_signals(leave)
     window.show()
     window.open_engine()
-    window.resume.offer()
+    window.take_up()
     if files:
         take([Path(f) for f in files])
     code = application.exec()

@@ -1,5 +1,6 @@
 """A Leggio of its own process over the scripted engine, for tests that kill or quit it.
 
+child.py DATA FILE write TARGET   reads, and stands still in the middle of an export to TARGET, saying "there"
 child.py DATA FILE hang PAGE     reads, and stands still in page PAGE (from 0) after some tokens, saying
 "there" child.py DATA FILE drive -        reads, says "read X Y" (where block 1 stands on the screen), then
 tells what is done to it child.py DATA FILE quit STAGE    quits at a stage: start, opening, vision, decode,
@@ -10,10 +11,12 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from pathlib import Path
 
 from leggio.application import LeggioApplication
 from leggio.export.dialog import ExportChoice
+from leggio.export.work import PageSources
 from leggio.pages.items import PageItem
 from leggio.settings.store import SettingsStore
 from leggio.window.main_window import MainWindow
@@ -47,6 +50,18 @@ def drive(application: LeggioApplication, window: MainWindow, file: Path) -> int
     return code
 
 
+def write(window: MainWindow, target: Path) -> None:
+    """An export that stands still when it asks for the page's picture."""
+
+    def never(*_: object) -> None:
+        print("there", flush=True)
+        time.sleep(600)
+
+    PageSources.image = never  # type: ignore[method-assign, assignment]
+    choice = ExportChoice(target.suffix.lstrip("."), "all", False, True, False)
+    window.exporting.write(window.exporting.items("all"), target, choice)
+
+
 def main() -> int:
     data, file, what, which = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
     application = LeggioApplication(["leggio"])
@@ -76,6 +91,11 @@ def main() -> int:
 
         window.session.counted.connect(counted)
         application.quit_on_signals(lambda: (window.shut_down(), application.quit()))
+        window.open_engine()
+        window.open_inputs([file])
+        return application.exec()
+    if what == "write":
+        window.session.ended.connect(lambda *_: QTimer.singleShot(0, lambda: write(window, Path(which))))
         window.open_engine()
         window.open_inputs([file])
         return application.exec()

@@ -71,6 +71,40 @@ def test_a_polite_kill_ends_with_exit_code_0_and_keeps_the_job(tmp_path, five_pa
     assert list((tmp_path / "data" / "jobs").glob("queue-*.json"))
 
 
+def test_what_an_export_left_half_written_goes_at_the_next_start(qtbot, tmp_path, picture, make_window):
+    """Killed in the middle: a partial file beside the target, cleaned and told by the next start."""
+    target = tmp_path / "out" / "page.pdf"
+    target.parent.mkdir()
+    other = target.with_name("other.pdf.0123abcd.partial")
+    other.write_text("of another program")
+    process = child(tmp_path / "data", picture(), "write", str(target))
+    assert process.stdout.readline().strip() == "there"
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=30)
+    assert len(list(target.parent.glob("page.pdf.*.partial"))) == 1
+    window = make_window(ScriptedEngine())
+    window.take_up()
+    assert list(target.parent.iterdir()) == [other]
+    assert window.panel.notice.text.startswith("Leggio ended while page.pdf was being written")
+    window.panel.notice.dismiss()
+    window.take_up()
+    assert window.panel.notice.text == ""
+
+
+def test_temporary_folders_go_with_their_process(window, monkeypatch, tmp_path):
+    from leggio.processes import temporary_folder
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    gone = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True).stdout.strip()
+    left, other = tmp_path / f"leggio-{gone}-abc", tmp_path / "leggio-notes"
+    for folder in (left, other):
+        folder.mkdir()
+    (left / "screen.png").write_bytes(b"x")
+    own = temporary_folder()
+    window.shut_down()
+    assert sorted(p.name for p in tmp_path.glob("leggio-*")) == ["leggio-notes"] and not own.exists()
+
+
 @pytest.fixture
 def killed(tmp_path, five_pages) -> Path:
     """A data folder left behind by a kill -9 in page 3 of 5."""

@@ -8,6 +8,7 @@ import os
 import resource
 import socket
 import stat
+import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -249,6 +250,23 @@ def test_partial_files_of_others_are_never_touched(tmp_path):
         "a.md",
         "a.md.partial",
     ]
+
+
+def test_what_a_killed_export_left_goes_with_the_next_one_a_day_later(tmp_path):
+    left = ["a.md.0123abcd.partial", "a-0002.md.0123abcd.partial", "a.md.89abcdef.partial-0"]
+    others = ["b.md.0123abcd.partial", "a.md.partial", "a.md.notahex!.partial", "xa.md.0123abcd.partial"]
+    for name in left + others:
+        (tmp_path / name).write_text("half")
+    (tmp_path / "a-pictures.0123abcd.partial").mkdir()
+    (tmp_path / "a-pictures.0123abcd.partial" / "0001.jpg").write_text("half")
+    first = export(document(page(("text", "words"))), tmp_path / "a.md")
+    assert first.notes == [] and all((tmp_path / name).exists() for name in left + others)
+    yesterday = time.time() - 100_000
+    for path in tmp_path.iterdir():
+        os.utime(path, (yesterday, yesterday))
+    second = export(document(page(("text", "words"))), tmp_path / "a.md", overwrite=True)
+    assert second.notes == ["what an earlier export to this name had left half written was removed"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["a.md", *others])
 
 
 def test_two_writers_of_one_target_do_not_meet(format, tmp_path):

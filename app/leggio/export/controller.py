@@ -15,6 +15,7 @@ from uocr.export import Exported, export
 
 from leggio.export.clipboard import copy
 from leggio.export.dialog import ExportChoice, ExportDialog, suggested_name
+from leggio.export.started import StartedExports
 from leggio.export.work import Exporter, ExportOrder, PageSources, documents_of
 from leggio.look.notice import Choice
 from leggio.look.told import Told, notes_told, told
@@ -45,8 +46,9 @@ class Shown(Protocol):
 class ExportController(QObject):
     """Copies and writes what `shown` says; tells what came of it above the text."""
 
-    def __init__(self, shown: Shown, panel: TranscriptPanel, window: QWidget) -> None:
+    def __init__(self, shown: Shown, panel: TranscriptPanel, started: StartedExports, window: QWidget) -> None:
         super().__init__(window)
+        self._started = started
         self._shown, self._panel, self._window = shown, panel, window
         self._exporter = Exporter(self)
         self._exporter.progressed.connect(self._progressed)
@@ -115,8 +117,19 @@ class ExportController(QObject):
             sources.close()
         return path
 
+    def clean_up(self) -> None:
+        """At the start: what exports of a killed program left goes, and is told."""
+        interrupted = self._started.clean()
+        if interrupted:
+            names = ", ".join(path.name for path in interrupted[:3])
+            words = self.tr("Leggio ended while {0} was being written: nothing of it is there. Export it again.")
+            self._panel.notice.tell(words.format(names), "warn")
+
     def ask(self) -> None:
-        """Ask what and where, then write."""
+        """Ask what and where, then write. One at a time."""
+        if self.busy:
+            self._panel.notice.mention(self.tr("A file is still being written."))
+            return
         counts = {scope: len(self.items(scope)) for scope in ("page", "document", "all")}
         text_layer = any(i.page is not None and i.page.has_text_layer for i in self.items("all"))
         dialog = ExportDialog(counts, self._window, text_layer=text_layer)
@@ -177,14 +190,16 @@ class ExportController(QObject):
         )
         self._progress.setMinimumDuration(700)
         self._progress.canceled.connect(self._exporter.cancel)
+        self._started.begin(path)
         self._exporter.start(order, PageSources(items, self._shown.dpi()))
 
     def _progressed(self, count: int, total: int) -> None:
         if self._progress is not None:
             self._progress.setValue(min(count, total - 1))
 
-    def _over(self) -> None:
+    def _over(self, order: ExportOrder) -> None:
         self.busy = False
+        self._started.end(order.path)
         if self._progress is not None:
             self._progress.canceled.disconnect()
             self._progress.close()
@@ -192,7 +207,7 @@ class ExportController(QObject):
             self._progress = None
 
     def _done(self, order: ExportOrder, result: Exported) -> None:
-        self._over()
+        self._over(order)
         files = result.files
         if len(files) == 1:
             words = self.tr("Saved {0} ({1} pages).").format(files[0].name, result.pages)
@@ -204,7 +219,7 @@ class ExportController(QObject):
         self._panel.notice.tell(Told(f"{words} {notes}".strip(), notes.detail), "info", choices)
 
     def _failed(self, order: ExportOrder, error: Exception) -> None:
-        self._over()
+        self._over(order)
         if isinstance(error, OutputExists):
             self._ask_overwrite(order)
         elif not isinstance(error, Cancelled):
@@ -237,7 +252,9 @@ class ExportController(QObject):
         return [i for i in self._shown.all_items() if i.page is not None and id(i.page) in wanted]
 
     def close(self) -> None:
+        """Stop writing; what is half written is removed."""
         self._exporter.close()
+        self._started.end_all()
 
 
 def _open_folder(folder: QUrl) -> None:

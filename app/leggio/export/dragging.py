@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from PySide6.QtGui import QDrag, QMouseEvent
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
 from leggio.look.symbols import symbol
+from leggio.processes import temporary_folder
 
 
 class DragHandle(QToolButton):
@@ -46,7 +46,7 @@ class DragHandle(QToolButton):
     def start_drag(self) -> None:
         """Write the file and hand it to the system's drag."""
         self.clean_up()
-        self._folder = Path(tempfile.mkdtemp(prefix="leggio-"))
+        self._folder = temporary_folder()
         file = self._make(self._folder)
         if file is None:
             return

@@ -8,9 +8,7 @@ queue and its journal goes.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,6 +17,8 @@ from typing import Any
 from uocr.document import Page
 from uocr.errors import UocrError
 from uocr.journal import Journal, discard
+
+from leggio.processes import ProcessFile
 
 log = logging.getLogger(__name__)
 
@@ -69,57 +69,32 @@ class JobStore:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._queue = ProcessFile(folder, "queue")
         self._journals: dict[str, Journal] = {}
 
-    # -- the queue
-    # ---------------------------------------------------------------------------------------------
-
-    @property
-    def queue_path(self) -> Path:
-        return self._folder / f"queue-{os.getpid()}.json"
+    # -- the queue -----------------------------------------------------------------------------------------
 
     def write_queue(self, jobs: Iterable[Job]) -> None:
         """What is still to be read. A folder that cannot be written costs the resume, not the reading."""
-        records = [asdict(job) for job in jobs]
-        path = self.queue_path
-        try:
-            if not records:
-                path.unlink(missing_ok=True)
-                return
-            self._folder.mkdir(parents=True, exist_ok=True)
-            partial = path.with_name(path.name + ".partial")
-            partial.write_text(json.dumps(records), "utf-8", "surrogateescape")
-            os.replace(partial, path)
-        except OSError as error:
-            log.info("the queue is not written down: %s", error)
+        self._queue.write([asdict(job) for job in jobs])
 
     def unfinished(self) -> list[Job]:
         """Jobs of programs that are gone."""
         jobs: dict[str, Job] = {}
-        for path in self._orphans():
+        for record in self._queue.orphaned():
             try:
-                found = [Job(**record) for record in json.loads(path.read_text("utf-8", "surrogateescape"))]
-            except (OSError, ValueError, TypeError) as error:
-                log.info("%s is passed over: %s", path.name, error)
+                job = Job(**record)
+            except TypeError as error:
+                log.info("a job is passed over: %s", error)
                 continue
-            jobs |= {job.id: job for job in found}
+            jobs[job.id] = job
         return list(jobs.values())
 
     def adopt(self) -> None:
         """The unfinished jobs are now this program's (queued anew, or given up)."""
-        for path in self._orphans():
-            path.unlink(missing_ok=True)
+        self._queue.adopt()
 
-    def _orphans(self) -> list[Path]:
-        found = []
-        for path in sorted(self._folder.glob("queue-*.json")):
-            process = path.stem.partition("-")[2]
-            if process.isdecimal() and not _alive(int(process)):
-                found.append(path)
-        return found
-
-    # -- journals
-    # ----------------------------------------------------------------------------------------------
+    # -- journals ------------------------------------------------------------------------------------------
 
     def journal_path(self, job: Job) -> Path:
         return self._folder / f"{job.id}.jsonl"
@@ -165,13 +140,3 @@ def remaining(job: Job, done: Sequence[Page]) -> list[int]:
     """Page numbers still to read, in order."""
     have = {page.index for page in done}
     return [number for number in job.pages if number not in have]
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

@@ -5,11 +5,12 @@ from __future__ import annotations
 import secrets
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 from PySide6.QtCore import SLOT, QObject, QProcess, QUrl, Signal, Slot
 from PySide6.QtDBus import QDBusConnection, QDBusInterface, QDBusMessage, QDBusObjectPath
+
+from leggio.processes import temporary_folder
 
 ON_MACOS = sys.platform == "darwin"
 _PORTAL = "org.freedesktop.portal.Desktop"
@@ -38,7 +39,7 @@ class ScreenCapture(QObject):
             self._with_portal()
 
     def _with_tool(self) -> None:
-        self._target = Path(tempfile.mkdtemp(prefix="leggio-")) / "screen.png"
+        self._target = temporary_folder() / "screen.png"
         self._process = QProcess(self)
         self._process.finished.connect(self._tool_done)
         self._process.start("screencapture", ["-i", "-x", str(self._target)])

@@ -660,6 +660,14 @@
         <source>Choose another name…</source>
         <translation>Scegli un altro nome…</translation>
     </message>
+    <message>
+        <source>Leggio ended while {0} was being written: nothing of it is there. Export it again.</source>
+        <translation>Leggio si è chiuso mentre scriveva {0}: non ne è rimasto nulla. Esportalo di nuovo.</translation>
+    </message>
+    <message>
+        <source>A file is still being written.</source>
+        <translation>Un file è ancora in corso di scrittura.</translation>
+    </message>
 </context>
 <context>
     <name>ExportDialog</name>

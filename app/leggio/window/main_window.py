@@ -14,6 +14,7 @@ from uocr.errors import UocrError
 
 from leggio.export.controller import ExportController
 from leggio.export.dragging import DragHandle
+from leggio.export.started import StartedExports
 from leggio.history.jobs import JobStore
 from leggio.history.keeper import Keeper
 from leggio.history.store import HistoryStore
@@ -24,6 +25,7 @@ from leggio.pages.items import PageItem, PageState
 from leggio.pages.list_view import PageList
 from leggio.pages.model import PageModel
 from leggio.pages.pictures import PagePictures
+from leggio.processes import remove_temporary
 from leggio.reading.engine import EngineFacts
 from leggio.reading.session import Session
 from leggio.reading.task import EngineFactory, Input
@@ -66,7 +68,8 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("Leggio")
         self.setAcceptDrops(True)
         self.setUnifiedTitleAndToolBarOnMac(True)
-        self._make_parts(data_folder)
+        self._data_folder = data_folder
+        self._make_parts()
         self._make_helpers()
         self._lay_out()
         self.actions_ = Actions(self, self._handlers())
@@ -83,14 +86,14 @@ class MainWindow(QMainWindow):
 
     # -- putting together ----------------------------------------------------------------------------------
 
-    def _make_parts(self, data_folder: Path) -> None:
+    def _make_parts(self) -> None:
         """What is seen, and what it shows."""
         self.undo = QUndoStack(self)
         self.model = PageModel(self)
         self.pictures = PagePictures(self)
         self.opener = Opener(self)
         self.session = Session(self.model, lambda: self.store.read, self)
-        jobs, history = JobStore(data_folder / "jobs"), HistoryStore(data_folder / "history.sqlite")
+        jobs, history = JobStore(self._data_folder / "jobs"), HistoryStore(self._data_folder / "history.sqlite")
         self.keeper = Keeper(self.model, jobs, history, self)
         self.session.thread_.jobs = jobs
         self.session.job_of = self.keeper.job
@@ -107,7 +110,8 @@ class MainWindow(QMainWindow):
         store, notice = self.store, self.desk.notice
         self.choice = PageChoice(model, pages, session, presenter, lambda: store.window.follow, self)
         self.resume = Resume(self.keeper, session, self.choice, store, notice, self)
-        self.exporting = ExportController(ShownPages(model, pages, presenter, session, store), self.panel, self)
+        shown = ShownPages(model, pages, presenter, session, store)
+        self.exporting = ExportController(shown, self.panel, StartedExports(self._data_folder), self)
         self.drag_out = DragHandle(self.exporting.write_for_drag, self)
         self.sheets = Sheets(store, session, pages, self.keeper.history, notice, self)
         self.intake = Intake(self.opener, store, notice, self)
@@ -236,6 +240,11 @@ class MainWindow(QMainWindow):
         corrections.changed.connect(lambda item: self.keeper.remember(item.document, self.session.model_name))
 
     # -- the engine ----------------------------------------------------------------------------------------
+
+    def take_up(self) -> None:
+        """After a program that was killed: clean up what it left, offer to go on."""
+        self.exporting.clean_up()
+        self.resume.offer()
 
     def open_engine(self) -> None:
         """Open the model that the settings name."""
@@ -389,3 +398,4 @@ class MainWindow(QMainWindow):
         self.panel.formulas.close()
         self.keeper.write_now()
         self.keeper.history.close()
+        remove_temporary()

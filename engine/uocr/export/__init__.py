@@ -9,6 +9,7 @@ written and what there is to know about it. A file takes its final name only whe
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -18,7 +19,7 @@ from uocr.document import Document, Page
 from uocr.errors import InvalidRequest, OutputFailed
 from uocr.export.json_file import load_json
 from uocr.export.pictures import PageImages, PictureFolder
-from uocr.export.target import output_file
+from uocr.export.target import ABANDONED_S, output_file, remove_leftovers
 from uocr.export.writer import Job, Original, Originals, Writer
 
 __all__ = ["FORMATS", "Exported", "Original", "Originals", "export", "load_json", "to_text"]
@@ -81,6 +82,8 @@ def export(
     writer_class = _writer_class(format or path.suffix.lstrip("."), path)
     job = Job(PictureFolder(path, overwrite=overwrite), pictures, page_images, originals, add_to_text_layer)
     result = Exported(notes=job.notes)
+    if remove_leftovers(path, time.time() - ABANDONED_S):
+        job.notes.append("what an earlier export to this name had left half written was removed")
     kept = _KeptText()
     pages = kept.watch(_pages(documents))
     try:

@@ -15,6 +15,7 @@ import errno
 import os
 import re
 import secrets
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -39,6 +40,8 @@ _REASONS = {
     errno.EPIPE: "its reader went away; choose a file",
 }
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
+ABANDONED_S = 86_400.0
+"""Seconds without a change after which a partial file is nobody's: no export works on one file for a day."""
 _LONGEST_STEM = 200
 """Bytes of the final name that a partial name begins with; names may have 255."""
 
@@ -140,8 +143,36 @@ def open_text(partial: Path) -> IO[str]:
 
 def partial_name(final: Path) -> Path:
     """A name beside `final` that nobody else has."""
-    stem = os.fsdecode(os.fsencode(final.name)[:_LONGEST_STEM])
-    return final.with_name(f"{stem}.{secrets.token_hex(4)}.partial")
+    return final.with_name(f"{_stem(final.name)}.{secrets.token_hex(4)}.partial")
+
+
+def remove_leftovers(path: Path, unchanged_since: float) -> int:
+    """Remove what exports to `path` left beside it when they were killed; how many files and folders that were.
+
+    Only what bears such a name and did not change after `unchanged_since` (seconds since 1970): an export that is
+    at work now is never met. What cannot be looked at or removed stays.
+    """
+    final = _final(path)
+    name, stem, suffix = (re.escape(_stem(part)) for part in (final.name, final.stem, final.suffix))
+    pattern = re.compile(rf"(?:{name}|{stem}-pictures|{stem}-\d{{4,}}{suffix})\.[0-9a-f]{{8}}\.partial(?:-\d+)?")
+    removed = 0
+    with contextlib.suppress(OSError):
+        for entry in list(os.scandir(final.parent)):
+            if not pattern.fullmatch(entry.name):
+                continue
+            with contextlib.suppress(OSError):
+                if entry.stat(follow_symlinks=False).st_mtime <= unchanged_since:
+                    if entry.is_dir(follow_symlinks=False):
+                        shutil.rmtree(entry.path)
+                    else:
+                        os.unlink(entry.path)
+                    removed += 1
+    return removed
+
+
+def _stem(name: str) -> str:
+    """The part of a final name that its partial name begins with."""
+    return os.fsdecode(os.fsencode(name)[:_LONGEST_STEM])
 
 
 def _status(path: Path) -> os.stat_result | None:
