@@ -33,7 +33,7 @@ from pathlib import Path
 begun = float(sys.argv[1])
 from PySide6.QtCore import QSettings, QTimer
 from leggio.application import LeggioApplication
-from leggio.main import engine_factory
+from leggio.reading.factory import engine_factory
 from leggio.settings.store import SettingsStore
 from leggio.window.main_window import MainWindow
 application = LeggioApplication(["leggio"])
@@ -110,7 +110,7 @@ def gap(window: Any, inputs: list[Path]) -> float:
 def measured_gaps(tokens: int) -> tuple[float, float]:
     """(while a scripted engine writes `tokens` at RATE, while the built-in model reads a PDF), seconds."""
     from leggio.application import LeggioApplication
-    from leggio.main import engine_factory
+    from leggio.reading.factory import engine_factory
     from leggio.settings.store import SettingsStore
     from leggio.window.main_window import MainWindow
     from PySide6.QtCore import QEventLoop, QSettings

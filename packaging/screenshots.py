@@ -19,10 +19,10 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from leggio.application import LeggioApplication
 from leggio.export.dialog import ExportDialog
 from leggio.history.dialog import HistoryDialog
-from leggio.main import engine_factory
 from leggio.models.sheet import ModelSheet
 from leggio.pages.items import DocumentItem, PageItem, PageState
 from leggio.pages.overlays import RegionItem
+from leggio.reading.factory import engine_factory
 from leggio.settings.dialog import ReadWithDialog, SettingsDialog
 from leggio.settings.store import SettingsStore
 from leggio.window.about import AboutDialog

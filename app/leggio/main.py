@@ -19,31 +19,11 @@ from uocr.settings import ReadSettings
 
 import leggio
 from leggio.application import LeggioApplication
-from leggio.reading.task import Engine, EngineFactory
+from leggio.reading.factory import engine_factory
 from leggio.settings.store import SettingsStore
 from leggio.settings.table import WindowSettings, build_parser, given
 from leggio.sources.incoming import arguments
 from leggio.sources.instance import FirstInstance, hand_over, server_name
-
-
-def engine_factory(store: SettingsStore) -> EngineFactory:
-    """Opens the engine that the settings name, on the thread that calls it."""
-    chosen = store.window
-
-    def make() -> Engine:
-        # Native code is loaded on the engine's thread, after the window shows.
-        from uocr.api import UnlimitedOCR
-
-        model = None if chosen.model in ("", "built-in") else chosen.model
-        return UnlimitedOCR(
-            model,
-            quant=chosen.quant or None,
-            memory_budget=chosen.memory_budget or "0",
-            threads=chosen.threads,
-            precision=chosen.precision,
-        )
-
-    return make
 
 
 def data_folder() -> Path:

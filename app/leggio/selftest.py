@@ -16,7 +16,7 @@ def run_self_test(picture: Path) -> int:
     """Opens the window, reads the sample, saves `picture`. 0, or 1 after one line that says what is wrong."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from leggio.application import LeggioApplication
-    from leggio.main import engine_factory
+    from leggio.reading.factory import engine_factory
     from leggio.settings.store import SettingsStore
     from leggio.sources.samples import sample_page
     from leggio.window.main_window import MainWindow

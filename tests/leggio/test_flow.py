@@ -19,7 +19,7 @@ import pytest
 from leggio.pages.items import DocumentItem, PageItem
 from leggio.reading.frames import FRAME_S, BlockGrew, Counted, Gatherer
 from leggio.reading.pulse import Pulse
-from leggio.reading.task import open_page
+from leggio.sources.inputs import open_page
 from leggio.transcript.writer import PIECE
 from PIL import Image
 from PySide6.QtCore import QEvent, QObject

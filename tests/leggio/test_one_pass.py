@@ -9,8 +9,9 @@ import pytest
 from leggio.pages.items import PageState
 from leggio.reading.frames import BlockBegan, BlockEnded, BlockGrew, Gatherer
 from leggio.reading.route import Route
-from leggio.reading.task import LastInput, PageTask
+from leggio.reading.task import PageTask
 from leggio.settings.dialog import SettingsDialog
+from leggio.sources.inputs import LastInput
 from PIL import Image
 from uocr.document import FinishReason
 

@@ -16,7 +16,7 @@ from uocr.export import Exported, export
 
 from leggio.pages.items import PageItem
 from leggio.pages.pictures import turned
-from leggio.reading.task import LastInput
+from leggio.sources.inputs import LastInput
 
 
 @dataclass(frozen=True, slots=True)

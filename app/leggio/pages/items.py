@@ -9,7 +9,7 @@ from typing import Any
 
 from uocr.document import FinishReason, Page
 
-from leggio.reading.task import Input
+from leggio.sources.inputs import Input
 
 _keys = itertools.count(1)
 

@@ -12,7 +12,7 @@ from PySide6.QtGui import QImage, QPixmap
 from uocr.errors import UocrError
 
 from leggio.pages.items import PageItem
-from leggio.reading.task import Input, LastInput
+from leggio.sources.inputs import Input, LastInput
 
 log = logging.getLogger(__name__)
 

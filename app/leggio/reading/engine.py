@@ -18,7 +18,8 @@ from uocr.events import PageFinished
 from leggio.history.jobs import Job, JobStore, job_key
 from leggio.reading.frames import Gatherer
 from leggio.reading.route import Route
-from leggio.reading.task import Engine, EngineFactory, LastInput, PageTask
+from leggio.reading.task import Engine, EngineFactory, PageTask
+from leggio.sources.inputs import LastInput
 
 if TYPE_CHECKING:
     from uocr.sources import Source

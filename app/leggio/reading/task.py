@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from PIL import Image
 from uocr.control import Control
-from uocr.errors import InvalidRequest
 
 from leggio.history.jobs import Job
-
-if TYPE_CHECKING:
-    from uocr.sources import Source
-
-    from leggio.reading.chosen_pages import ChosenPages
-
-Input = Path | Image.Image
-"""A file, or a picture that came through the clipboard or a screen capture."""
+from leggio.sources.inputs import Input
 
 
 class Engine(Protocol):
@@ -64,62 +54,3 @@ class PageTask:
     def key(self, number: int) -> int:
         """The window's key of page `number`."""
         return self.keys[self.numbers.index(number)]
-
-
-def open_page(task_input: Input, name: str, number: int, **options: Any) -> ChosenPages:
-    """Page `number` (from 0) of an input, opened anew for this page alone; options as of `open_source`.
-
-    Raises UnreadableFile, EncryptedFile, EmptyDocument, TooLarge or InvalidRequest.
-    """
-    # The PDF library takes a third of a second to load: the window's start must not wait for it.
-    from uocr.sources import open_source
-
-    from leggio.reading.chosen_pages import ChosenPages
-
-    pages = None if isinstance(task_input, Image.Image) else str(number + 1)
-    return ChosenPages(open_source(task_input, pages=pages, name=name, **options), (0,), owns=True)
-
-
-class LastInput:
-    """Opens pages and keeps the last file open: opening a file of 500 frames looks at every one of them.
-
-    Belongs to one thread. A file that changed or vanished since is opened anew, so that this is noticed.
-    """
-
-    def __init__(self) -> None:
-        self._key: tuple[object, ...] = ()
-        self._source: Source | None = None
-
-    def page(self, task_input: Input, name: str, number: int, **options: Any) -> ChosenPages:
-        """As `open_page`."""
-        return self.pages(task_input, name, (number,), **options)
-
-    def pages(self, task_input: Input, name: str, numbers: Sequence[int], **options: Any) -> ChosenPages:
-        """Several pages of one input, in the order given; errors as of `open_page`."""
-        from uocr.sources import open_source
-
-        from leggio.reading.chosen_pages import ChosenPages
-
-        if isinstance(task_input, Image.Image):
-            return open_page(task_input, name, numbers[0], **options)
-        try:
-            status = task_input.stat()
-            state: tuple[object, ...] = (status.st_mtime_ns, status.st_size, status.st_ino)
-        except OSError:
-            state = ()
-        key = (task_input, *state, *sorted(options.items()))
-        if key != self._key or self._source is None or not state:
-            self.close()
-            self._source = open_source(task_input, name=name, **options)
-            self._key = key
-        indices = self._source.indices
-        for number in numbers:
-            if number not in indices:
-                raise InvalidRequest(f"{name} has {len(self._source)} pages, there is no page {number + 1} any more.")
-        return ChosenPages(self._source, [indices.index(number) for number in numbers])
-
-    def close(self) -> None:
-        """Let go of the file."""
-        if self._source is not None:
-            self._source.close()
-        self._source, self._key = None, ()

@@ -10,7 +10,7 @@ from PIL import Image
 from PySide6.QtCore import QCoreApplication, QMimeData
 from PySide6.QtGui import QImage
 
-from leggio.reading.task import Input
+from leggio.sources.inputs import Input
 
 translate = QCoreApplication.translate
 

@@ -13,10 +13,10 @@ from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QWidget
 
 from leggio.look.notice import Notice
 from leggio.pages.items import PageItem
-from leggio.reading.task import Input
+from leggio.pages.opening import Opener
 from leggio.settings.store import SettingsStore
 from leggio.sources.incoming import from_mime
-from leggio.sources.opening import Opener
+from leggio.sources.inputs import Input
 from leggio.sources.samples import sample_page
 
 

@@ -24,14 +24,15 @@ from leggio.pages.desk import PageDesk
 from leggio.pages.items import PageItem, PageState
 from leggio.pages.list_view import PageList
 from leggio.pages.model import PageModel
+from leggio.pages.opening import Opener
 from leggio.pages.pictures import PagePictures
 from leggio.processes import remove_temporary
 from leggio.reading.engine import EngineFacts
 from leggio.reading.session import Session
-from leggio.reading.task import EngineFactory, Input
+from leggio.reading.task import EngineFactory
 from leggio.settings.store import SettingsStore
 from leggio.sources.incoming import can_take
-from leggio.sources.opening import Opener
+from leggio.sources.inputs import Input
 from leggio.window.action_table import PAGE_MENU, TEXT_MENU
 from leggio.window.actions import Actions, sensible
 from leggio.window.choice import PageChoice

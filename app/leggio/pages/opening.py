@@ -12,7 +12,7 @@ from uocr.errors import InvalidRequest, UocrError
 
 from leggio.look.told import told
 from leggio.pages.items import DocumentItem, PageItem, PageState
-from leggio.reading.task import Input
+from leggio.sources.inputs import Input
 
 log = logging.getLogger(__name__)
 
