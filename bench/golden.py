@@ -53,7 +53,7 @@ def case(net: Reader, vocabulary: Vocabulary, path: Path) -> dict[str, Any]:
     ids = net.generate(rows, vocabulary.prompt, MOST)[0]
     embed = net.model.embed_tokens.weight
     prompt = torch.cat([embed[[net.config["bos_token_id"]]], rows[0], embed[vocabulary.prompt]])[None]
-    hidden, _ = net.decode(prompt, prompt.shape[1])
+    hidden, *_ = net.decode(prompt, prompt.shape[1])
     top = net.lm_head(hidden[0, -1]).topk(5)
     return {
         "image": path.name, "pixel_sum": float(view.double().sum()),

@@ -5,6 +5,7 @@ Choices are made per page and hold for all its views, so that crops and global v
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -18,21 +19,29 @@ PAD = 127 / 255
 @dataclass
 class Look:
     """Appearance of B pages. Colours 0..1; gradient is the change of brightness across the page; blur in
-    pixels."""
+    pixels. shadow [B, 5]: strength, direction (x, y), place of the edge and its softness, in page sides."""
 
     paper: Tensor
     ink: Tensor
     gradient: Tensor
     noise: Tensor
     blur: Tensor
+    shadow: Tensor | None = None
 
     def repeat(self, times: int) -> Look:
         """The look of every page, `times` in a row: for its crops."""
-        return Look(*(value.repeat_interleave(times, 0) for value in vars(self).values()))
+
+        def every(value: Tensor) -> Tensor:
+            return value.repeat_interleave(times, 0)
+
+        shadow = None if self.shadow is None else every(self.shadow)
+        paper, ink, gradient = every(self.paper), every(self.ink), every(self.gradient)
+        return Look(paper, ink, gradient, every(self.noise), every(self.blur), shadow)
 
 
-def draw_look(small: Tensor, generator: torch.Generator | None = None) -> Look:
-    """Random looks for pages; `small` [B] bool marks pages whose print is too small for strong blur."""
+def draw_look(small: Tensor, generator: torch.Generator | None = None, shadows: float = 0.0) -> Look:
+    """Random looks for pages, a share of them in a shadow; `small` [B] bool marks pages whose print is too small for
+    strong blur."""
     count, device = small.shape[0], small.device
 
     def chance(*shape: int) -> Tensor:
@@ -51,7 +60,13 @@ def draw_look(small: Tensor, generator: torch.Generator | None = None) -> Look:
     ink = torch.minimum(ink, paper - 0.3).clamp(0, 1)
     dark = (chance() < 0.07)[:, None]
     paper, ink = torch.where(dark, ink * 0.5, paper), torch.where(dark, paper, ink)
-    return Look(paper, ink, maybe(0.25, (chance(2) - 0.5) * 0.25), maybe(0.5, chance() * 0.05), blur)
+    gradient, noise = maybe(0.25, (chance(2) - 0.5) * 0.25), maybe(0.5, chance() * 0.05)
+    if not shadows:
+        return Look(paper, ink, gradient, noise, blur)
+    angle = chance() * 2 * math.pi
+    strength = maybe(shadows, 0.15 + 0.35 * chance())
+    edge, soft = (chance() - 0.5) * 0.7, 0.02 + 0.1 * chance()
+    return Look(paper, ink, gradient, noise, blur, torch.stack([strength, angle.cos(), angle.sin(), edge, soft], 1))
 
 
 def _blurred(ink: Tensor, sigma: Tensor) -> Tensor:
@@ -72,6 +87,10 @@ def paint(ink: Tensor, look: Look, across: Tensor, down: Tensor, generator: torc
     colour = look.paper[:, :, None, None].to(dtype) + (look.ink - look.paper)[:, :, None, None].to(dtype) * cover
     light = look.gradient[:, 0, None, None] * down[:, :, None] + look.gradient[:, 1, None, None] * across[:, None]
     colour = colour + light[:, None].to(dtype)
+    if look.shadow is not None:
+        strength, x, y, edge, soft = look.shadow.T[..., None, None]
+        lit = torch.sigmoid((across[:, None] * x + down[:, :, None] * y - edge) / soft)
+        colour = colour * (1 - strength * lit)[:, None].to(dtype)
     grain = torch.randn(colour.shape, device=ink.device, dtype=dtype, generator=generator)
     colour = colour + grain * look.noise[:, None, None, None].to(dtype)
     colour = (colour.clamp(0, 1) * 255).round() / 255

@@ -79,18 +79,17 @@ class Experts(nn.Module):
         self.ex_down = nn.Parameter(torch.empty(count, width, inner))
         self.shared_experts = Mlp(width, inner * config["n_shared_experts"])
 
-    def forward(self, x: Tensor, balance: list[Tensor] | None) -> Tensor:
-        """x: [B, N, C]; a load-balance term is appended to `balance` when given (1 = perfectly even)."""
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """x: [B, N, C] -> output, and how evenly the experts are loaded (1 = perfectly even)."""
         count, inner, width = self.ex_gate.shape
         probability = self.gate(x)
         weight, index = probability.topk(self.chosen, -1)
         gate = torch.zeros_like(probability).scatter(-1, index, weight)
-        if balance is not None:
-            load = (gate > 0).float().mean((0, 1)) * count / self.chosen
-            balance.append((load * probability.mean((0, 1))).sum())
+        load = (gate > 0).float().mean((0, 1)) * count / self.chosen
+        even = (load * probability.mean((0, 1))).sum()
         h = F.silu(F.linear(x, self.ex_gate.view(-1, width))) * F.linear(x, self.ex_up.view(-1, width))
         h = (h.unflatten(-1, (count, inner)) * gate.unsqueeze(-1).to(h.dtype)).flatten(-2)
-        return F.linear(h, self.ex_down.permute(1, 0, 2).reshape(width, -1)) + self.shared_experts(x)
+        return F.linear(h, self.ex_down.permute(1, 0, 2).reshape(width, -1)) + self.shared_experts(x), even
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -144,11 +143,20 @@ class Layer(nn.Module):
         sin: Tensor,
         mask: Tensor | None = None,
         cache: Cache | None = None,
-        balance: list[Tensor] | None = None,
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor | None]:
+        """The next hidden states, and the load of the experts where the layer has any."""
         x = x + self.self_attn(self.input_layernorm(x), cos, sin, mask, cache)
         h = self.post_attention_layernorm(x)
-        return x + (self.mlp(h, balance) if isinstance(self.mlp, Experts) else self.mlp(h))
+        if isinstance(self.mlp, Experts):
+            mixed, even = self.mlp(h)
+            return x + mixed, even
+        return x + self.mlp(h), None
+
+
+def run_layer(layer: Layer, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+    """A layer without a cache, as a function: compiled once, it serves all layers of a kind and all lengths."""
+    out: tuple[Tensor, Tensor | None] = layer(x, cos, sin, mask)
+    return out
 
 
 def rotary_table(config: Config, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,7 @@ class Group:
     name: str
     kind: Kind
     pages: int
+    most: int = MOST_NEW
 
 
 GROUPS = (
@@ -51,6 +52,9 @@ GROUPS = (
     Group("cluttered", Kind(2), 30),
     Group("crops 2x2", Kind(2, (2, 2)), 16),
     Group("blank, crops 2x3", Kind(BLANK, (2, 3)), 16),
+    Group("documents", Kind(2, genre="document"), 30, 2600),
+    Group("documents, crops 2x3", Kind(3, (2, 3), genre="document"), 24, 2600),
+    Group("tables", Kind(2, genre="table"), 30, 2600),
 )
 
 
@@ -65,7 +69,7 @@ def held_out(
 ) -> Iterator[tuple[Group, list[Sample]]]:
     """Groups (all, or those named) with their pages; `share` < 1 keeps the first pages of each."""
     wanted = [
-        (pack, i, Group(g.name, g.kind, max(1, round(g.pages * share))))
+        (pack, i, replace(g, pages=max(1, round(g.pages * share))))
         for i, g in enumerate(GROUPS)
         if not only or g.name in only
     ]
@@ -132,7 +136,7 @@ def evaluate(
             part = samples[first : first + batch]
             view, tiles = pictures(part, group.kind.grid, SEED + first)
             sent = None if tiles is None else tiles.to(device)
-            texts = read(net, vocabulary, view.to(device), sent, group.kind.grid, MOST_NEW, 8)
+            texts = read(net, vocabulary, view.to(device), sent, group.kind.grid, group.most, 8)
             for sample, (output, ended) in zip(part, texts, strict=True):
                 done.append(Reading(group.name, output, vocabulary.decode(sample.ids.tolist()), ended))
         figures[group.name] = summary(done)

@@ -1,7 +1,7 @@
 """Checkpoint files: the names of the checkpoint format, BF16, in one file or in parts of bounded size.
 
-`python -m training.export join PART... --config FILE --tokenizer FILE --out DIR` puts the parts of a leg
-together.
+`python -m training.export join PART... --config FILE --tokenizer FILE --out DIR` puts the parts of a leg together;
+`python -m training.export unpack MODEL.uocr --out DIR` makes a checkpoint to start from out of a model file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from training.config import Config
+from training.config import Config, default_config
 from training.model import Reader
 
 PART_BYTES = 15 << 20
@@ -121,15 +121,49 @@ def join(parts: list[Path], config: Path, tokenizer: Path, out: Path) -> str:
     return hashlib.sha256((out / "model.safetensors").read_bytes()).hexdigest()
 
 
+def unpack(model: Path, out: Path, config: Config) -> None:
+    """A checkpoint folder (float32) out of a .uocr file of the network that `config` describes. What the file's type
+    rounded away stays lost; converted to the same type again, it gives the same numbers."""
+    from uocr.convert.tensors import stored_tensors
+    from uocr.modelfile import ModelFile
+
+    if (out / "model.safetensors").exists():
+        raise SystemExit(f"{out}/model.safetensors exists; weights are never overwritten, name another folder")
+    named: dict[str, Tensor] = {}
+    with ModelFile.open(model) as file:
+        for spec in stored_tensors(file.config):
+            value = torch.from_numpy(file.tensor(spec.name))
+            if spec.channels_last:
+                value = value.permute(0, 3, 1, 2)
+            parts = value.reshape(len(spec.sources), *spec.source_shape)
+            for source, part in zip(spec.sources, parts, strict=True):
+                named[source] = part.contiguous()
+        tokenizer = file.tokenizer_json
+    from_checkpoint(Reader(config), named)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
+    (out / "tokenizer.json").write_bytes(tokenizer)
+    partial = out / "model.safetensors.partial"
+    save_file(named, partial, metadata={"format": "pt"})
+    os.replace(partial, out / "model.safetensors")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("command", choices=["join"])
-    parser.add_argument("parts", type=Path, nargs="+")
-    parser.add_argument("--config", type=Path, required=True)
-    parser.add_argument("--tokenizer", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    commands = parser.add_subparsers(dest="command", required=True)
+    joining = commands.add_parser("join", help="one checkpoint out of the parts of a leg")
+    joining.add_argument("parts", type=Path, nargs="+")
+    joining.add_argument("--config", type=Path, required=True)
+    joining.add_argument("--tokenizer", type=Path, required=True)
+    unpacking = commands.add_parser("unpack", help="a checkpoint to start from out of the built-in model's file")
+    unpacking.add_argument("model", type=Path)
+    for command in (joining, unpacking):
+        command.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
-    print("model.safetensors sha256", join(args.parts, args.config, args.tokenizer, args.out))
+    if args.command == "join":
+        print("model.safetensors sha256", join(args.parts, args.config, args.tokenizer, args.out))
+    else:
+        unpack(args.model, args.out, default_config())
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.config import PATCH, TILE, VIEW
-from training.pages import Kind, PageMaker, Sample
+from training.pages import GENRES, Kind, PageMaker, Sample
 from training.pages.maker import MOST_TOKENS
 from training.pages.views import SLOTS
 
@@ -35,12 +35,14 @@ _ROUND = 64
 
 @dataclass(frozen=True)
 class Layout:
-    """Pages of one crop grid (None = base): pages in a batch, slots in memory, how often levels occur."""
+    """Pages of one crop grid (None = base): pages in a batch, slots in memory, how often levels and genres occur."""
 
     grid: tuple[int, int] | None
     pages: int
     slots: int
     levels: tuple[float, ...]
+    genres: tuple[float, ...] = (1.0,)
+    """Weights of GENRES; those left out do not occur."""
 
 
 @dataclass
@@ -149,8 +151,9 @@ class Loader:
             done = False
             while not done:
                 level = rng.choices(range(len(levels)), levels)[0]
+                genre = rng.choices(GENRES[: len(store.layout.genres)], store.layout.genres)[0]
                 try:
-                    store.put(slot, maker.sample(Kind(level, store.layout.grid)))
+                    store.put(slot, maker.sample(Kind(level, store.layout.grid, genre=genre)))
                     done = True
                 except (
                     ValueError,

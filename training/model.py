@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from training.config import Config
-from training.decoder import Cache, Layer, RmsNorm, rotary_table, window_mask
+from training.decoder import Cache, Layer, RmsNorm, rotary_table, run_layer, window_mask
 from training.vision import Clip, Sam, resize_matrices
 
 
@@ -56,6 +57,7 @@ class Reader(nn.Module):
         self.config = config
         self.model = Backbone(config)
         self.lm_head = nn.Linear(config["hidden_size"], config["vocab_size"], bias=False)
+        self.run_layer: Callable[..., tuple[Tensor, Tensor | None]] = run_layer
         _initialise(self)
 
     def encode(self, views: Tensor) -> Features:
@@ -93,18 +95,21 @@ class Reader(nn.Module):
         return torch.cat(parts, 1)
 
     def decode(
-        self, embeddings: Tensor, prompt: int, taps: tuple[int, ...] = (), balance: list[Tensor] | None = None
-    ) -> tuple[Tensor, list[Tensor]]:
-        """Hidden states [B, L, C] after the final norm, and those after the layers named in `taps`."""
+        self, embeddings: Tensor, prompt: int, taps: tuple[int, ...] = ()
+    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """Hidden states [B, L, C] after the final norm, those after the layers named in `taps`, and the load of
+        the experts of every layer that has some."""
         length, device = embeddings.shape[1], embeddings.device
         cos, sin = rotary_table(self.config, torch.arange(length, device=device), embeddings.dtype)
         mask = window_mask(prompt, length, self.config["sliding_window_size"], device)[None, None]
-        x, tapped = embeddings, []
+        x, tapped, loads = embeddings, [], []
         for index, layer in enumerate(self.model.layers):
-            x = layer(x, cos, sin, mask, balance=balance)
+            x, load = self.run_layer(layer, x, cos, sin, mask)
             if index in taps:
                 tapped.append(x)
-        return self.model.norm(x), tapped
+            if load is not None:
+                loads.append(load)
+        return self.model.norm(x), tapped, loads
 
     @torch.no_grad()
     def generate(self, visual: Tensor, prompt_ids: list[int], most: int) -> list[list[int]]:
@@ -137,7 +142,7 @@ class Reader(nn.Module):
             for layer, cache in zip(m.layers, caches, strict=True):
                 cache.slot = 0 if step == 0 else prompt + (step - 1) % window
                 cache.used = min(end, prompt + window)
-                x = layer(x, cos[begin:end], sin[begin:end], mask, cache)
+                x, _ = layer(x, cos[begin:end], sin[begin:end], mask, cache)
             token = self.lm_head(m.norm(x[:, -1])).float().argmax(-1)
             out[live, step] = token
             if step % 8 == 0:  # looking at the device costs a wait, so only now and then

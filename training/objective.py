@@ -7,7 +7,9 @@ afresh in every leg.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -15,8 +17,9 @@ from torch import Tensor, nn
 
 from training.augment import draw_look, paint_tiles, paint_view
 from training.charset import CLASSES
+from training.decoder import run_layer
 from training.loader import Batch
-from training.model import Features, Reader
+from training.model import Reader
 from training.pages.kinds import SMALLEST
 from training.pages.views import SLOTS
 from training.targets import Vocabulary
@@ -27,13 +30,16 @@ _INNER = 128
 _EMPTY_SHARE = 0.06
 """Share of empty patches that count in the character loss; most patches are empty."""
 
+_SHADOWED = 0.12
+"""Share of pages that lie partly in a shadow."""
+
 
 @dataclass(frozen=True)
 class Weights:
     """Factors of the auxiliary losses, and the share of input tokens replaced by random ones."""
 
     characters: float = 0.1
-    places: float = 0.05
+    places: float = 0.1
     balance: float = 0.01
     noise: float = 0.06
 
@@ -47,24 +53,62 @@ class AuxiliaryHeads(nn.Module):
         self.place = nn.ModuleList(nn.Linear(width, 2 * _PLACES) for _ in range(2))
 
 
-def _characters(heads: AuxiliaryHeads, seen: Features, labels: Tensor) -> Tensor:
-    """Character loss of views. labels: [N, G, G, SLOTS]; tokens unfold into the 4 x 4 patches they cover."""
+def _characters(heads: AuxiliaryHeads, tokens: Tensor, patches: Tensor, labels: Tensor) -> Tensor:
+    """Character loss of views: [sum over counted slots, their number], the sum over both heads.
+
+    labels: [N, G, G, SLOTS]; tokens [N, g, g, C] unfold into the 4 x 4 patches they cover."""
     counted = (labels[..., :1] > 0) | (torch.rand(labels.shape[:3], device=labels.device)[..., None] < _EMPTY_SHARE)
     wanted = torch.where(counted, labels.long(), _IGNORE).flatten()
-    direct = heads.patch(F.layer_norm(seen.patches, seen.patches.shape[-1:]))
-    views, side = seen.tokens.shape[:2]
-    inner = heads.unfold(F.layer_norm(seen.tokens, seen.tokens.shape[-1:]))
+    direct = heads.patch(F.layer_norm(patches, patches.shape[-1:]))
+    views, side = tokens.shape[:2]
+    inner = heads.unfold(F.layer_norm(tokens, tokens.shape[-1:]))
     inner = (
         inner.view(views, side, side, 4, 4, _INNER).permute(0, 1, 3, 2, 4, 5).reshape(views, side * 4, side * 4, _INNER)
     )
     through = heads.token(F.gelu(inner))
-    return sum(
-        (
-            F.cross_entropy(logits.reshape(-1, CLASSES).float(), wanted, ignore_index=_IGNORE)
-            for logits in (direct, through)
-        ),
-        torch.zeros((), device=labels.device),
-    )
+    sums = [
+        F.cross_entropy(logits.reshape(-1, CLASSES).float(), wanted, ignore_index=_IGNORE, reduction="sum")
+        for logits in (direct, through)
+    ]
+    return torch.stack([sums[0] + sums[1], (wanted != _IGNORE).sum().float()])
+
+
+class TokenTargets(NamedTuple):
+    """What is wanted at each position; _IGNORE where nothing is."""
+
+    wanted: Tensor
+    """[B, T] ids"""
+    places: Tensor
+    """[B, T, 2] patch coordinates"""
+
+
+class Sums(NamedTuple):
+    """Mean losses of the tokens of a batch, and the share predicted right."""
+
+    language: Tensor
+    places: Tensor
+    right: Tensor
+
+
+def _tokens(net: Reader, heads: AuxiliaryHeads, hidden: Tensor, tapped: list[Tensor], batch: TokenTargets) -> Sums:
+    """Losses at the positions that predict tokens. hidden, tapped: [B, T, C]."""
+    logits = net.lm_head(hidden).float()
+    language = F.cross_entropy(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=_IGNORE)
+    where = torch.zeros((), device=hidden.device)
+    for head, x in zip(heads.place, tapped, strict=True):
+        guess = head(F.rms_norm(x, x.shape[-1:])).float().unflatten(-1, (2, _PLACES))
+        where = where + 2 * F.cross_entropy(guess.reshape(-1, _PLACES), batch.places.flatten(), ignore_index=_IGNORE)
+    with torch.no_grad():
+        valid = batch.wanted != _IGNORE
+        right = ((logits.argmax(-1) == batch.wanted) & valid).sum() / valid.sum()
+    return Sums(language, where, right)
+
+
+def token_targets(batch: Batch) -> TokenTargets:
+    ids, places = batch.ids.long(), batch.places.long()
+    valid = torch.arange(ids.shape[1], device=ids.device)[None] < batch.length[:, None]
+    somewhere = (valid & (places[..., 0] < _PLACES))[..., None]
+    return TokenTargets(torch.where(valid, ids, _IGNORE), torch.where(somewhere, places, _IGNORE))
 
 
 class Objective:
@@ -78,26 +122,45 @@ class Objective:
         self.net, self.heads, self.vocabulary, self.weights = net, heads, vocabulary, weights
         layers = net.config["num_hidden_layers"]
         self.taps = (1, 3) if layers >= 6 else (0, 1)
+        self.characters: Callable[..., Tensor] = _characters
+        self.tokens: Callable[..., Sums] = _tokens
+        self._tower: Callable[..., tuple[Tensor, Tensor]] | None = None
 
-    def _encode(self, views: Tensor, chunk: int) -> Features:
-        seen = [self.net.encode(part) for part in views.split(min(chunk, len(views)))]
-        return Features(torch.cat([s.tokens for s in seen]), torch.cat([s.patches for s in seen]))
+    def compile(self, tower_alone: bool = False) -> None:
+        """Compile what a step spends its time on, or of that the tower alone. Shapes of views are fixed, lengths of
+        the decoder are not."""
+        self._tower = self._tower or torch.compile(self.net.tower, dynamic=False)
+        self.net.tower = self._tower  # type: ignore[method-assign]
+        if tower_alone:
+            self.net.run_layer, self.characters, self.tokens = run_layer, _characters, _tokens
+        else:
+            self.net.run_layer = torch.compile(run_layer, dynamic=True)
+            self.characters = torch.compile(_characters, dynamic=False)
+            self.tokens = torch.compile(_tokens, dynamic=True)
+
+    def _encode(self, views: Tensor, labels: Tensor, chunk: int) -> tuple[Tensor, Tensor]:
+        """Visual tokens [N, g, g, C] of views, and their character loss."""
+        tokens, losses = [], []
+        for part, wanted in zip(views.split(min(chunk, len(views))), labels.split(min(chunk, len(views))), strict=True):
+            seen = self.net.encode(part)
+            tokens.append(seen.tokens)
+            losses.append(self.characters(self.heads, seen.tokens, seen.patches, wanted))
+        total = torch.stack(losses).sum(0)
+        return torch.cat(tokens), total[0] / total[1].clamp(min=1)
 
     def _look(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Visual rows [B, N, C] of the pages, and the character loss of all their views."""
         with torch.no_grad():
-            look = draw_look(batch.level == SMALLEST)
+            look = draw_look(batch.level == SMALLEST, shadows=_SHADOWED)
             views = paint_view(batch.view, batch.rect, look)
-        seen = self._encode(views, self.VIEW_CHUNK)
-        loss = _characters(self.heads, seen, batch.labels)
+        tokens, loss = self._encode(views, batch.labels, self.VIEW_CHUNK)
         if batch.tiles is None or batch.tile_labels is None or batch.grid is None:
-            return self.net.arrange(seen.tokens, None), loss
+            return self.net.arrange(tokens, None), loss
         with torch.no_grad():
             tiles = paint_tiles(batch.tiles, batch.grid, look)
-        near = self._encode(tiles, self.TILE_CHUNK)
-        loss = loss + _characters(self.heads, near, batch.tile_labels.flatten(0, 1))
+        near, more = self._encode(tiles, batch.tile_labels.flatten(0, 1), self.TILE_CHUNK)
         columns, rows = batch.grid
-        return self.net.arrange(seen.tokens, near.tokens.unflatten(0, (-1, rows, columns))), loss
+        return self.net.arrange(tokens, near.unflatten(0, (-1, rows, columns))), loss + more
 
     def _inputs(self, visual: Tensor, ids: Tensor) -> tuple[Tensor, int]:
         """Embeddings of bos, page, prompt and all but the last target token (some replaced), and the
@@ -118,30 +181,16 @@ class Objective:
     def __call__(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss to differentiate, and its parts with the share of tokens predicted right."""
         visual, characters = self._look(batch)
-        ids = batch.ids.long()
-        inputs, prompt = self._inputs(visual, ids)
-        balance: list[Tensor] = []
-        hidden, tapped = self.net.decode(inputs, prompt, self.taps, balance)
-        span = slice(prompt - 1, prompt - 1 + ids.shape[1])
-        valid = torch.arange(ids.shape[1], device=ids.device)[None] < batch.length[:, None]
-        wanted = torch.where(valid, ids, _IGNORE)
-        logits = self.net.lm_head(hidden[:, span]).float()
-        language = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=_IGNORE)
-        places = batch.places.long()
-        somewhere = (valid & (places[..., 0] < _PLACES))[..., None]
-        target = torch.where(somewhere, places, _IGNORE).flatten()
-        where = torch.zeros((), device=ids.device)
-        for head, x in zip(self.heads.place, tapped, strict=True):
-            guess = head(F.rms_norm(x[:, span], x.shape[-1:])).float().unflatten(-1, (2, _PLACES))
-            where = where + 2 * F.cross_entropy(guess.reshape(-1, _PLACES), target, ignore_index=_IGNORE)
-        even = torch.stack(balance).mean() if balance else where.new_zeros(())
+        inputs, prompt = self._inputs(visual, batch.ids.long())
+        hidden, tapped, loads = self.net.decode(inputs, prompt, self.taps)
+        span = slice(prompt - 1, prompt - 1 + batch.ids.shape[1])
+        found = self.tokens(self.net, self.heads, hidden[:, span], [x[:, span] for x in tapped], token_targets(batch))
+        even = torch.stack(loads).mean() if loads else found.places.new_zeros(())
         w = self.weights
-        loss = language + w.characters * characters + w.places * where + w.balance * even
-        with torch.no_grad():
-            right = ((logits.argmax(-1) == ids) & valid).sum() / valid.sum()
+        loss = found.language + w.characters * characters + w.places * found.places + w.balance * even
         return loss, {
-            "lm": language.detach(),
+            "lm": found.language.detach(),
             "characters": characters.detach(),
-            "places": where.detach(),
-            "right": right,
+            "places": found.places.detach(),
+            "right": found.right,
         }

@@ -14,18 +14,29 @@ from tokenizers import Tokenizer
 
 Point = tuple[float, float]
 NOWHERE: Point = (-1.0, -1.0)
-LABELS = ("title", "text")
+LABELS = ("title", "text", "table", "header", "footer", "page_number")
 
 
 @dataclass
 class Block:
     """A readable block: its text, the page position (pixels) of each character, its ink box (x0, y0, x1,
-    y1)."""
+    y1). A table's text is HTML, whose tags have the position where reading goes on."""
 
     label: str
     text: str
     points: list[Point] = field(repr=False)
     box: tuple[float, float, float, float]
+
+    def printed(self) -> list[bool]:
+        """For each character whether it is printed: neither space, line end nor part of a table's tags."""
+        inside, shown = False, []
+        for char in self.text:
+            if self.label == "table" and char == "<":
+                inside = True
+            shown.append(not inside and char not in " \n")
+            if self.label == "table" and char == ">":
+                inside = False
+        return shown
 
 
 @dataclass

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import shutil
+import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass, field
@@ -41,30 +42,32 @@ _MOST_SKIPPED = 25
 
 @dataclass(frozen=True)
 class Recipe:
-    """Numbers of a leg. Rates are peaks; levels are shares of the densities, blank pages last. A leg ends, and
-    its rates have cooled down, after `seconds` or `steps`, whichever is sooner."""
+    """Numbers of a leg. Rates are peaks; levels are shares of the densities, blank pages last; genres those of
+    pages.GENRES. A leg ends, and its rates have cooled down, after `seconds` or `steps`, whichever is sooner."""
 
     seconds: float = 1200.0
     steps: int = 10**9
-    muon_rate: float = 1.4e-3
-    adam_rate: float = 8e-4
+    muon_rate: float = 1.2e-3
+    adam_rate: float = 7e-4
     decay: float = 0.05
     warm_up: float = 0.03
-    pages: int = 64
-    base_levels: tuple[float, ...] = (0.05, 0.13, 0.28, 0.36, 0.14, 0.04)
-    crop_levels: tuple[float, ...] = (0.05, 0.10, 0.22, 0.60, 0.0, 0.03)
-    crop_pages: tuple[int, ...] = (16, 16, 16, 16, 16, 16)
-    crop_shares: tuple[float, ...] = (0.50, 0.18, 0.12, 0.10, 0.05, 0.05)
-    crop_weight: float = 0.4
+    pages: int = 32
+    base_levels: tuple[float, ...] = (0.06, 0.15, 0.33, 0.37, 0.05, 0.04)
+    base_genres: tuple[float, ...] = (0.50, 0.35, 0.15)
+    crop_levels: tuple[float, ...] = (0.03, 0.08, 0.22, 0.64, 0.0, 0.03)
+    crop_genres: tuple[float, ...] = (0.40, 0.52, 0.08)
+    crop_pages: tuple[int, ...] = (32, 16, 32, 32, 32, 32)
+    crop_shares: tuple[float, ...] = (0.48, 0.22, 0.10, 0.10, 0.05, 0.05)
+    crop_weight: float = 0.5
     weights: Weights = field(default_factory=Weights)
     checkpoint_seconds: float = 150.0
     seed: int = 1
 
     def layouts(self) -> list[Layout]:
         """Base first, then the crop grids that occur."""
-        base = Layout(None, self.pages, self.pages * 24, self.base_levels)
+        base = Layout(None, self.pages, self.pages * 40, self.base_levels, self.base_genres)
         crops = [
-            Layout(grid, pages, pages * 14, self.crop_levels)
+            Layout(grid, pages, pages * 12, self.crop_levels, self.crop_genres)
             for grid, pages, share in zip(GRIDS, self.crop_pages, self.crop_shares, strict=True)
             if share > 0
         ]
@@ -88,7 +91,9 @@ SMOKE = Recipe(
     adam_rate=3e-3,
     pages=1,
     base_levels=(1.0, 0, 0, 0, 0, 0),
+    base_genres=(1.0,),
     crop_levels=(1.0, 0, 0, 0, 0, 0),
+    crop_genres=(1.0,),
     crop_pages=(0, 0, 0, 0, 1, 0),
     crop_shares=(0, 0, 0, 0, 1.0, 0),
     checkpoint_seconds=1e9,
@@ -140,6 +145,15 @@ class Trainer:
         )
         self.parameters = [*self.net.parameters(), *self.heads.parameters()]
         self.step_number, self.elapsed, self.skipped, self.skipped_in_a_row = 0, 0.0, 0, 0
+        self.waited = 0.0
+        """Seconds spent waiting for pages."""
+        self.whole_compiled = False
+
+    def compile(self) -> None:
+        """Compile the network for the device; see `step` for what happens when that cannot be run."""
+        torch._dynamo.config.recompile_limit = 64
+        self.objective.compile()
+        self.whole_compiled = True
 
     def _shared_gradient(self) -> Tensor:
         """Mean gradient over ranks in place of the own one; answers its norm after clipping to 1."""
@@ -156,13 +170,28 @@ class Trainer:
         return nn.utils.clip_grad_norm_(self.parameters, 1.0)
 
     def step(self, loader: Loader, progress: float) -> dict[str, float]:
+        """One update. When compiled code fails, all but the tower is run as it is written from then on."""
+        try:
+            return self._step(loader, progress)
+        except (RuntimeError, AssertionError) as error:
+            if not self.whole_compiled:
+                raise
+            self.log(event="compiled step failed, only the tower stays compiled", error=str(error)[:500])
+            self.objective.compile(tower_alone=True)
+            self.whole_compiled = False
+            self.adam.zero_grad(set_to_none=True)
+            return self._step(loader, progress)
+
+    def _step(self, loader: Loader, progress: float) -> dict[str, float]:
         """One update from the batches of the plan. A gradient that is not finite is thrown away, and
         counted."""
         recipe, facts = self.recipe, {}
         plan = recipe.plan()
         weights = [1.0] if len(plan) == 1 else [1 - recipe.crop_weight, recipe.crop_weight]
         for name, weight in zip(("base", "crops"), weights, strict=False):
+            begin = time.monotonic()
             batch = loader.next()
+            self.waited += time.monotonic() - begin
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
                 loss, parts = self.objective(batch)
             (loss * weight).backward()
@@ -243,6 +272,7 @@ def train(
     recipe: Recipe, pack: Path, out: Path, init: Path | None, config: Config, resume: bool, workers: int
 ) -> list[float]:
     """Run a leg (or the rest of one); answers the language loss of every step."""
+    sys.setswitchinterval(5e-4)  # the thread that gathers pages must not hold up the one that drives the device
     rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     state = _check_out(out, resume)
     out.mkdir(parents=True, exist_ok=True)
@@ -262,7 +292,7 @@ def train(
     elif init is not None:
         export.from_checkpoint(trainer.net, {k: v.float() for k, v in export.read_weights(init).items()})
     if device.type == "cuda":
-        trainer.net.tower = torch.compile(trainer.net.tower, dynamic=False)  # type: ignore[method-assign]
+        trainer.compile()
     torch.manual_seed(recipe.seed * 100 + rank + start)
     log(
         event="begin",
@@ -309,11 +339,12 @@ def _loop(trainer: Trainer, loader: Loader, out: Path | None, log: Log) -> list[
                 step=trainer.step_number,
                 progress=round(progress, 4),
                 steps_per_second=round(len(window) / (now - shown), 2),
+                waiting=round(trainer.waited / (now - shown), 3),
                 pages_made=loader.made.value,
                 rate=round(recipe.rate(progress), 4),
                 **means,
             )
-            window, shown = [], now
+            window, shown, trainer.waited = [], now, 0.0
         if out is not None and now - saved > recipe.checkpoint_seconds:
             trainer.save(out / f"checkpoint-{trainer.step_number:07d}")
             saved = time.monotonic()

@@ -11,6 +11,7 @@ import string
 from pathlib import Path
 
 from training.charset import CHARSET, LANGUAGES
+from training.technical import Technical
 
 _WEIGHTED = ("en", "en", "it", "it", "de", "es", "pt", "fr")
 _LOWER = string.ascii_lowercase + string.digits
@@ -27,6 +28,8 @@ class Words:
             language: (folder / f"{split}.{language}.txt").read_text(encoding="utf-8").split() for language in LANGUAGES
         }
         self.dictionary = (folder / f"words.{split}.txt").read_text(encoding="utf-8").split()
+        self.technical = Technical(rng, self.dictionary)
+        self.trained = split == "train"
 
     def _letters(self, alphabet: str, low: int, high: int) -> str:
         return "".join(self.rng.choice(alphabet) for _ in range(self.rng.randint(low, high)))
@@ -63,7 +66,16 @@ class Words:
 
     def run(self, count: int) -> list[str]:
         """About `count` words: mostly running text, sometimes a list of unrelated or made-up ones,
-        sometimes capitals."""
+        sometimes capitals. Training pages hold technical matter besides; held-out pages are as they always were."""
+        return self.manual(count) if self.trained and self.rng.random() < 0.25 else self._prose(count)
+
+    def manual(self, count: int) -> list[str]:
+        """About `count` words of a technical book: running text with technical tokens and quotes between."""
+        rng = self.rng
+        words = self._prose(count)
+        return self.technical.mixed(words, rng.choice((0.0, 0.08, 0.2, 0.5)))[: max(count, 1)]
+
+    def _prose(self, count: int) -> list[str]:
         rng, kind = self.rng, self.rng.random()
         if kind < 0.68:
             source = self.running[rng.choice(_WEIGHTED)]

@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,11 +16,14 @@ pytest.importorskip("safetensors", reason="safetensors is not installed")
 import torch.nn.functional as F  # noqa: E402
 
 from training import export, train  # noqa: E402
-from training.config import MAX_POSITIONS, load_config, tiny_config  # noqa: E402
+from training.config import MAX_POSITIONS, default_config, load_config, tiny_config  # noqa: E402
+from training.loader import Batch  # noqa: E402
 from training.model import Reader  # noqa: E402
 from training.muon import orthogonalised  # noqa: E402
+from training.objective import AuxiliaryHeads, Objective, Weights  # noqa: E402
 from training.resample import cubic_matrix, linear_matrix, resize_grid  # noqa: E402
 from training.smoke import smoke_pack  # noqa: E402
+from training.targets import Vocabulary  # noqa: E402
 from training.vision import relative_attention  # noqa: E402
 
 
@@ -78,7 +82,7 @@ def test_reading_token_by_token_equals_one_pass_with_the_window_mask(net: Reader
         embed(torch.tensor([ids[:-1]])),
     ]
     with torch.no_grad():
-        hidden, _ = net.decode(torch.cat(parts, 1), 23)
+        hidden, *_ = net.decode(torch.cat(parts, 1), 23)
         again = net.lm_head(hidden[0, 22:]).argmax(-1).tolist()
     assert again == ids
 
@@ -126,6 +130,110 @@ def test_a_checkpoint_without_its_state_is_not_resumed(tmp_path: Path) -> None:
     (tmp_path / "checkpoint-0000005").mkdir()
     with pytest.raises(SystemExit, match="nothing to resume"):
         train._check_out(tmp_path, resume=True)
+
+
+def test_the_built_in_model_can_be_unpacked_and_converts_to_the_same_numbers(tmp_path: Path) -> None:
+    from uocr.convert import convert_checkpoint
+    from uocr.modelfile import ModelFile
+
+    built_in = Path(__file__).parents[2] / "resources" / "models" / "built-in.uocr"
+    export.unpack(built_in, tmp_path / "unpacked", default_config())
+    with pytest.raises(SystemExit, match="never overwritten"):
+        export.unpack(built_in, tmp_path / "unpacked", default_config())
+    convert_checkpoint(tmp_path / "unpacked", tmp_path / "again.uocr", "q8")
+    with ModelFile.open(built_in) as old, ModelFile.open(tmp_path / "again.uocr") as new:
+        assert new.config == old.config
+        for name, info in old.tensors.items():
+            assert new.tensors[name].sha256 == info.sha256, name
+
+
+def _batch(seed: int, pages: int, tokens: int, grid: tuple[int, int] | None) -> Batch:
+    random = torch.Generator().manual_seed(seed)
+    tiles = grid[0] * grid[1] if grid else 0
+
+    def draw(most: int, *shape: int) -> torch.Tensor:
+        return torch.randint(0, most, shape, generator=random, dtype=torch.uint8)
+
+    return Batch(
+        view=draw(255, pages, 1024, 1024),
+        rect=torch.tensor([[100, 0, 824, 1024]] * pages),
+        tiles=draw(255, pages, tiles, 640, 640) if grid else None,
+        ids=torch.randint(3, 2000, (pages, tokens), generator=random).short(),
+        places=draw(64, pages, tokens, 2),
+        labels=draw(100, pages, 64, 64, 3) + 1,
+        tile_labels=draw(100, pages, tiles, 40, 40, 3) + 1 if grid else None,
+        length=torch.arange(tokens - pages + 1, tokens + 1),
+        level=torch.arange(pages),
+        grid=grid,
+    )
+
+
+def test_character_losses_of_chunks_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(5)
+    config = tiny_config()
+    network = Reader(config)
+    heads = AuxiliaryHeads(config["hidden_size"], 64)
+    vocabulary = Vocabulary(Path(train.__file__).with_name("tokenizer.json"))
+    found = []
+    for chunk in (1, 2):
+        monkeypatch.setattr(Objective, "VIEW_CHUNK", chunk)
+        objective = Objective(network, heads, vocabulary, Weights(noise=0.0))
+        torch.manual_seed(6)  # the looks
+        _, parts = objective(_batch(1, 2, 64, None))
+        found.append(float(parts["characters"]))
+    assert found[0] == pytest.approx(found[1], rel=1e-5)
+
+
+@pytest.mark.slow
+def test_a_compiled_step_has_the_gradients_of_the_step_as_written() -> None:
+    """On the CPU, in float32: decoder and losses, at two lengths and numbers of pages."""
+    torch.manual_seed(5)
+    config = tiny_config()
+    network = Reader(config)
+    heads = AuxiliaryHeads(config["hidden_size"], 64)
+    objective = Objective(
+        network, heads, Vocabulary(Path(train.__file__).with_name("tokenizer.json")), Weights(noise=0.0)
+    )
+    parameters = [*network.parameters(), *heads.parameters()]
+    batches = [_batch(1, 2, 64, None), _batch(2, 1, 128, (2, 1))]
+
+    def gradients() -> list[list[torch.Tensor]]:
+        found = []
+        for batch in batches:
+            torch.manual_seed(6)
+            loss, _ = objective(batch)
+            loss.backward()
+            found.append([p.grad.clone() for p in parameters if p.grad is not None])
+            for parameter in parameters:
+                parameter.grad = None
+        return found
+
+    plain = gradients()
+    objective.compile()
+    for before, after in zip(plain, gradients(), strict=True):
+        assert len(before) == len(after)
+        for a, b in zip(before, after, strict=True):
+            assert float((a - b).abs().max()) <= 1e-4 * float(a.abs().max()) + 1e-7
+
+
+@pytest.mark.slow
+def test_a_leg_goes_on_when_compiled_code_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("compiled code")
+
+    begun = train.Trainer.__init__
+
+    def begin(self: train.Trainer, *args: Any) -> None:
+        begun(self, *args)
+        self.whole_compiled, self.objective.tokens = True, fail
+
+    monkeypatch.setattr(train.Trainer, "__init__", begin)
+    monkeypatch.setattr(torch, "compile", lambda function, **_: function)
+    losses = train.train(
+        replace(train.SMOKE, steps=2), smoke_pack(tmp_path / "pack"), tmp_path / "leg", None, tiny_config(), False, 1
+    )
+    assert len(losses) == 2
+    assert "only the tower stays compiled" in (tmp_path / "leg" / "log.jsonl").read_text()
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """Generated pages: text set in columns with unreadable matter between, worn a little, and cut into the
 model's views."""
 
-from training.pages.kinds import DENSITIES, GRIDS, Kind
+from training.pages.kinds import DENSITIES, GENRES, GRIDS, Kind
 from training.pages.maker import PageMaker, Sample
 
-__all__ = ["DENSITIES", "GRIDS", "Kind", "PageMaker", "Sample"]
+__all__ = ["DENSITIES", "GENRES", "GRIDS", "Kind", "PageMaker", "Sample"]

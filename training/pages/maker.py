@@ -13,14 +13,25 @@ from PIL import Image
 from training import fonts
 from training.config import PATCH, TILE, VIEW
 from training.pages import views
+from training.pages.documents import DocumentSetter
 from training.pages.ink import FontShelf
-from training.pages.kinds import BLANK, DENSITIES, Kind, crop_grid
+from training.pages.kinds import BLANK, DENSITIES, SMALLEST, Kind, crop_grid
 from training.pages.layout import Setter
+from training.pages.photo import photograph
 from training.targets import NOWHERE, Block, Vocabulary
 from training.words import Words
 
-MOST_TOKENS = 1664
+MOST_TOKENS = 2560
 """Longest target of a sample; a page that needs more is made again."""
+
+_MOST_PROSE_TOKENS = 1664
+"""The same for prose, as it was when the held-out pages were fixed."""
+
+_LONGER = 1.5
+"""How many times as many characters as prose a document's page may hold."""
+
+_PHOTOGRAPHED = 0.1
+"""Share of training pages without crops that are seen at an angle."""
 
 _FAMILIES_EACH = 42
 """Font families one training process draws from, so that glyphs are reused."""
@@ -54,7 +65,10 @@ class PageMaker:
         self.vocabulary = Vocabulary(pack / "tokenizer.json")
         train = split == "train"
         shelf = FontShelf(pack, fonts.load(pack, split), self.rng, _FAMILIES_EACH if train else 0)
-        self.setter = Setter(self.rng, shelf, Words(pack, split, self.rng), 0.6 if train else 0.0)
+        words, quick = Words(pack, split, self.rng), 0.6 if train else 0.0
+        self.setter = Setter(self.rng, shelf, words, quick)
+        self.documents = DocumentSetter(self.rng, shelf, words, quick)
+        self.photographed = _PHOTOGRAPHED if train else 0.0
 
     def sample(self, kind: Kind) -> Sample:
         """A page of the kind asked for."""
@@ -93,13 +107,14 @@ class PageMaker:
             density = DENSITIES[kind.level]
             most = density.base if kind.grid is None else density.crops
             most = int(most * rng.uniform(0.3, 0.9)) if rng.random() < 0.3 else most
-            style = self.setter.style(width, height, int(rng.uniform(*density.font) * unit), kind)
-            blocks = self.setter.fill(page, style, most, unit)
+            blocks = self._filled(page, kind, int(rng.uniform(*density.font) * unit), most, unit)
             if not blocks:
                 return None
         page = views.wear(page, blocks, kind.level, rng)
+        if self.photographed and kind.grid is None and kind.level < SMALLEST and rng.random() < self.photographed:
+            page = photograph(page, blocks, rng)
         target = self.vocabulary.target(blocks, width, height)
-        if len(target.ids) > MOST_TOKENS:
+        if len(target.ids) > (_MOST_PROSE_TOKENS if kind.genre == "prose" else MOST_TOKENS):
             return None
         view, rect = views.global_view(page)
         scale = (rect[2] / width, rect[3] / height)
@@ -119,6 +134,15 @@ class PageMaker:
             blocks=blocks,
             level=kind.level,
         )
+
+    def _filled(self, page: Image.Image, kind: Kind, size: int, most: int, unit: float) -> list[Block]:
+        """Draw a page of the kind's genre, body `size` pixels, at most about `most` characters of prose."""
+        if kind.genre == "document":
+            return self.documents.document(page, size, int(most * _LONGER))
+        if kind.genre == "table":
+            return self.documents.table_page(page, size, int(most * _LONGER))
+        style = self.setter.style(*page.size, size, kind)
+        return self.setter.fill(page, style, most, unit)
 
     def _litter(self, page: Image.Image, unit: float) -> None:
         """A page with nothing to read: often empty, otherwise with unreadable matter here and there."""

@@ -79,8 +79,8 @@ def _characters(
     for block in blocks:
         places = np.asarray(block.points, np.float32) * scale + shift
         lattice = np.clip((places / PATCH).astype(int), 0, (cells[0] - 1, cells[1] - 1)).tolist()
-        for char, (column, row) in zip(block.text, lattice, strict=True):
-            if char != " ":
+        for char, shown, (column, row) in zip(block.text, block.printed(), lattice, strict=True):
+            if shown:
                 yield row, column, CLASS_OF[char]
 
 

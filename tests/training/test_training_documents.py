@@ -1,0 +1,156 @@
+"""Pages of documents, tables and photographs: what is drawn is what must be written, where it stands."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from training.charset import CHARSET
+from training.pages import Kind, PageMaker
+from training.pages.ink import SizedFont
+from training.pages.maker import MOST_TOKENS
+from training.pages.photo import perspective, photograph
+from training.pages.runs import Run, break_runs, spread
+from training.pages.tables import grid_cells
+from training.smoke import smoke_pack
+from training.targets import Block
+from training.technical import Technical
+
+KINDS = [
+    Kind(2, genre="document"),
+    Kind(3, (2, 3), genre="document"),
+    Kind(1, genre="table"),
+    Kind(3, (2, 2), genre="table"),
+]
+
+
+@pytest.fixture(scope="module")
+def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return smoke_pack(tmp_path_factory.mktemp("training") / "pack")
+
+
+@pytest.fixture(scope="module")
+def font(pack: Path) -> SizedFont:
+    return SizedFont(pack / "fonts" / "builtin.ttf", 20)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_characters_of_documents_stand_where_there_is_ink(pack: Path, kind: Kind) -> None:
+    maker = PageMaker(pack, "test", 11)
+    sample = maker.sample(kind)
+    assert 0 < len(sample.ids) <= MOST_TOKENS
+    wanted = {
+        CHARSET.index(c) + 1 for b in sample.blocks for c, shown in zip(b.text, b.printed(), strict=True) if shown
+    }
+    assert set(np.unique(sample.labels)) - {0} <= wanted
+    lattice = sample.view.reshape(64, 16, 64, 16).max(axis=(1, 3)) > 0
+    near = lattice.copy()
+    near[1:] |= lattice[:-1]
+    near[:-1] |= lattice[1:]
+    near[:, 1:] |= near[:, :-1].copy()
+    near[:, :-1] |= near[:, 1:].copy()
+    assert near[sample.labels[..., 0] > 0].mean() > 0.99
+
+
+def test_documents_have_the_labels_of_the_grammar_and_nothing_is_set_twice(pack: Path) -> None:
+    maker = PageMaker(pack, "test", 12)
+    labels = set()
+    for _ in range(25):
+        sample = maker.sample(Kind(2, genre="document"))
+        labels |= {block.label for block in sample.blocks}
+        for block in sample.blocks:
+            assert len(block.points) == len(block.text)
+    assert {"title", "text", "header", "page_number"} <= labels
+
+
+def test_a_table_is_written_as_rows_that_cover_its_grid(pack: Path) -> None:
+    maker = PageMaker(pack, "test", 13)
+    tables = [b for _ in range(12) for b in maker.sample(Kind(1, genre="table")).blocks if b.label == "table"]
+    assert tables
+    for table in tables:
+        assert re.fullmatch(r"<table>(<tr>.*?</tr>)+</table>", table.text)
+        taken: set[tuple[int, int]] = set()
+        for number, row in enumerate(re.findall(r"<tr>(.*?)</tr>", table.text)):
+            column = 0
+            for spans in re.findall(r"<td(.*?)>", row):
+                tall, wide = (
+                    int((re.search(rf'{name}="(\d)"', spans) or [0, 1])[1]) for name in ("rowspan", "colspan")
+                )
+                while (number, column) in taken:
+                    column += 1
+                cells = {(number + r, column + c) for r in range(tall) for c in range(wide)}
+                assert not cells & taken
+                taken |= cells
+        rows, columns = (max(place[axis] for place in taken) + 1 for axis in (0, 1))
+        assert len(taken) == rows * columns
+        printed = "".join(c for c, shown in zip(table.text, table.printed(), strict=True) if shown)
+        assert printed == re.sub(r"<[^>]*>| ", "", table.text)
+
+
+def test_cells_cover_the_grid_once() -> None:
+    for seed in range(30):
+        cells = grid_cells(random.Random(seed), 6, 5, 0.4)
+        places = [(c.row + r, c.column + k) for c in cells for r in range(c.rows) for k in range(c.columns)]
+        assert sorted(places) == [(r, c) for r in range(6) for c in range(5)]
+
+
+def test_words_are_parted_with_hyphens_only_where_asked_and_nothing_is_lost(font: SizedFont) -> None:
+    words = "extraordinary reading machine understands hyphenation perfectly".split()
+    plain = break_runs([Run(w, font) for w in words], 180, 0, False)
+    assert [run.text for line in plain for run, _ in line] == words
+    hyphenated = break_runs([Run(w, font) for w in words], 180, 20, True)
+    pieces = [run.text for line in hyphenated for run, _ in line]
+    assert any(piece.endswith("-") for piece in pieces)
+    assert " ".join(pieces).replace("- ", "") == " ".join(words)
+    for line in [*plain, *hyphenated]:
+        last, at = line[-1]
+        assert at + last.font.length(last.text) <= 180
+    assert hyphenated[0][0][1] == 20
+
+
+def test_a_word_wider_than_the_column_goes_on_in_the_next_line(font: SizedFont) -> None:
+    lines = break_runs([Run("/usr/share/doc/leggio/examples", font)], 100, 0, True)
+    assert len(lines) > 1
+    assert "".join(run.text for line in lines for run, _ in line) == "/usr/share/doc/leggio/examples"
+
+
+def test_a_justified_line_ends_at_the_edge(font: SizedFont) -> None:
+    (line,) = break_runs([Run(w, font) for w in ("one", "two", "three")], 200, 0, False)
+    last, at = spread(line, 140)[-1]
+    assert at + last.font.length(last.text) == pytest.approx(140)
+
+
+def test_a_photograph_moves_points_with_the_ink() -> None:
+    page = Image.new("L", (300, 400))
+    page.paste(255, (100, 200, 108, 208))
+    block = Block("text", "x", [(104.0, 204.0)], (100, 200, 108, 208))
+    seen = np.asarray(photograph(page, [block], random.Random(4)), np.float64)
+    seen[seen < 230] = 0  # the ground is fainter than print
+    rows, columns = np.nonzero(seen)
+    x, y = block.points[0]
+    assert abs(columns.mean() + 0.5 - x) < 1 and abs(rows.mean() + 0.5 - y) < 1
+    assert abs(x - 104) + abs(y - 204) > 2
+    x0, y0, x1, y1 = block.box
+    assert x0 < x < x1 and y0 < y < y1
+
+
+def test_a_perspective_takes_corners_to_corners() -> None:
+    source = [(0.0, 0.0), (10.0, 0.0), (10.0, 20.0), (0.0, 20.0)]
+    target = [(1.0, 2.0), (9.0, 0.0), (11.0, 19.0), (0.0, 21.0)]
+    matrix = perspective(source, target)
+    for (x, y), (u, v) in zip(source, target, strict=True):
+        a, b, c = matrix @ (x, y, 1.0)
+        assert (a / c, b / c) == pytest.approx((u, v))
+
+
+def test_technical_tokens_are_of_the_character_set() -> None:
+    technical = Technical(random.Random(1), "stand book page line number light".split())
+    tokens = [technical.token() for _ in range(2000)]
+    assert not set("".join(tokens)) - set(CHARSET) - {" "}
+    runs = {len(token) for token in (technical.marks() for _ in range(400))}
+    assert min(runs) == 3 and len(runs) > 20, "repeated marks come in runs of many lengths"

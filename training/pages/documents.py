@@ -1,0 +1,318 @@
+"""Pages of books and manuals: running heads, sections, paragraphs, lists, listings, leaders, tables, in one to three
+columns."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from PIL import Image, ImageDraw
+
+from training.charset import CLASS_OF
+from training.pages.edges import EdgeSetter
+from training.pages.ink import FontShelf
+from training.pages.runs import Placed, Run, break_runs
+from training.pages.sheet import Sheet, SheetSetter
+from training.pages.tables import TableSetter
+from training.targets import Block
+from training.words import Words
+
+_BULLETS = "•••–-*»·°"
+_MONO = ("mono", "code", "cour", "hack", "incons", "typewriter", "cmuntt", "anonymous", "fantasque")
+_MOST_BLOCKS = 60
+
+
+class DocumentSetter(SheetSetter):
+    """Fills pages with the elements of documents; blocks come in reading order."""
+
+    def __init__(self, rng: random.Random, shelf: FontShelf, words: Words, quick_share: float) -> None:
+        super().__init__(rng, shelf, words)
+        self.quick_share = quick_share
+        self.edges = EdgeSetter(rng, shelf, words)
+        self.tables = TableSetter(rng, shelf, words)
+        mono = [f for faces in shelf.by_family.values() for f in faces if any(k in f.file.lower() for k in _MONO)]
+        self.mono = mono or [f for faces in shelf.by_family.values() for f in faces]
+        self.elements: tuple[tuple[Callable[[Sheet], list[Block]], float], ...] = (
+            (self.paragraph, 0.42),
+            (self.section, 0.12),
+            (self.items, 0.22),
+            (self.listing, 0.10),
+            (self.contents, 0.03),
+            (self.definitions, 0.05),
+            (self.mark_line, 0.02),
+            (self.table, 0.04),
+        )
+
+    # -- pages ---------------------------------------------------------------------------------------------------
+
+    def sheet(self, page: Image.Image, size: int, most: int, columns: int) -> Sheet:
+        rng, (width, height) = self.rng, page.size
+        _, face = self.shelf.any_face()
+        left = int(width * rng.uniform(0.04, 0.14))
+        top = int(height * rng.uniform(0.04, 0.11))
+        measure = width - 2 * left
+        while columns > 1 and measure / columns < size * 10:
+            columns -= 1
+        return Sheet(
+            page,
+            face,
+            size,
+            int(size * rng.uniform(1.15, 1.5)),
+            left,
+            top,
+            measure,
+            height - top,
+            columns,
+            int(size * rng.uniform(1.0, 2.2)),
+            rng.random() < 0.5,
+            rng.random() < 0.4,
+            rng.random() < self.quick_share,
+            most,
+            left,
+            top,
+        )
+
+    def document(self, page: Image.Image, size: int, most: int) -> list[Block]:
+        """A page of a document: head, body, foot."""
+        rng = self.rng
+        columns = rng.choices((1, 2, 3), (0.64, 0.3, 0.06))[0]
+        sheet = self.sheet(page, size, most, columns)
+        blocks = self.edges.head(sheet) if rng.random() < 0.55 else []
+        foot = self.edges.foot(sheet) if rng.random() < 0.5 else []
+        if sheet.columns > 1 and rng.random() < 0.5:
+            blocks += self.section(sheet, spanning=True)
+        column_top = sheet.y
+        makers, weights = zip(*self.elements, strict=True)
+        while sheet.room > 0 and len(blocks) < _MOST_BLOCKS:
+            blocks += rng.choices(makers, weights)[0](sheet)
+            sheet.y += int(sheet.leading * rng.choice((0.25, 0.4, 0.5, 0.5, 0.8, 1.2)))
+            if sheet.y + sheet.leading > sheet.bottom:
+                sheet.column += 1
+                if sheet.column >= sheet.columns:
+                    break
+                sheet.x = sheet.left + sheet.column * (sheet.measure + sheet.gutter)
+                sheet.y = column_top
+        return [*blocks, *foot]
+
+    def table_page(self, page: Image.Image, size: int, most: int) -> list[Block]:
+        """A page with one or two tables, sometimes text above and below."""
+        rng = self.rng
+        sheet = self.sheet(page, size, most, 1)
+        if rng.random() < 0.5:
+            sheet.y += int(rng.uniform(0, 0.4) * (sheet.bottom - sheet.top))
+        blocks: list[Block] = []
+        for _ in range(rng.choice((1, 1, 1, 2))):
+            if rng.random() < 0.35:
+                blocks += rng.choice((self.section, self.paragraph))(sheet)
+                sheet.y += sheet.leading // 2
+            blocks += self.table(sheet)
+            sheet.y += sheet.leading
+        if rng.random() < 0.25:
+            blocks += self.paragraph(sheet)
+        return blocks
+
+    # -- elements ------------------------------------------------------------------------------------------------
+
+    def _styled(self, sheet: Sheet, words: list[str]) -> list[Run]:
+        """Words in the sheet's face, sometimes a few of them in bold, italic or typewriter."""
+        rng, font = self.rng, self._font(sheet)
+        other, share = None, 0.0
+        if rng.random() < 0.3:
+            face = rng.choice(self.mono) if rng.random() < 0.5 else self.shelf.face_of(sheet.face.family)
+            other, share = self._font(sheet, face), rng.choice((0.03, 0.08))
+            words = self._shown(words, sheet.face, face)
+        else:
+            words = self._shown(words, sheet.face)
+        runs, left = [], 0
+        for word in words:
+            if other and not left and rng.random() < share:
+                left = rng.randint(1, 4)
+            runs.append(Run(word, other if other and left else font))
+            left = max(0, left - 1)
+        return runs
+
+    def _text(self, count: int) -> list[str]:
+        return self.words.manual(count) if self.rng.random() < 0.4 else self.words.run(count)
+
+    def paragraph(self, sheet: Sheet) -> list[Block]:
+        rng = self.rng
+        indent = sheet.size * rng.choice((0.0, 0.0, 1.0, 2.0))
+        runs = self._styled(
+            sheet, self._text(rng.choice((rng.randint(3, 20), rng.randint(15, 60), rng.randint(40, 160))))
+        )
+        lines = break_runs(runs, sheet.measure, indent, sheet.hyphens)
+        align = "justified" if sheet.justified else "left"
+        return self._kept(self._set(sheet, lines, "text", sheet.x, sheet.measure, sheet.leading, align=align))
+
+    def section(self, sheet: Sheet, spanning: bool = False) -> list[Block]:
+        rng, face = self.rng, self._bold(sheet)
+        font = self._font(sheet, face, rng.choice((1.0, 1.15, 1.3, 1.5, 1.8)))
+        number = ".".join(str(rng.randint(1, 19)) for _ in range(rng.randint(1, 4)))
+        words = self._text(rng.randint(1, 8))[:9]
+        if rng.random() < 0.6:
+            words = [rng.choice((number, number + ".", f"Chapter {number}.", f"§ {number}")), *words]
+        width = sheet.width if spanning else sheet.measure
+        lines = break_runs([Run(w, font) for w in self._shown(" ".join(words).split(), face)], width, 0.0, False)
+        align = "centre" if rng.random() < 0.2 else "left"
+        return self._kept(self._set(sheet, lines, "title", sheet.x, width, int(font.size * 1.3), align=align))
+
+    def _marker(self, style: str, number: int) -> str:
+        letter = chr(ord("a") + number % 26)
+        return {
+            "1.": f"{number + 1}.",
+            "1)": f"{number + 1})",
+            "a)": f"{letter})",
+            "a.": f"{letter}.",
+            "(1)": f"({number + 1})",
+            "[1]": f"[{number + 1}]",
+            "i": f"{('i', 'ii', 'iii', 'iv', 'v', 'vi', 'vii', 'viii', 'ix', 'x')[number % 10]}.",
+        }.get(style, style)
+
+    def items(self, sheet: Sheet) -> list[Block]:
+        """A list: every item is a block that begins with its mark. Items may have items of their own."""
+        rng = self.rng
+        style = (
+            rng.choice(_BULLETS)
+            if rng.random() < 0.6
+            else rng.choice(("1.", "1.", "1)", "a)", "a.", "(1)", "[1]", "i"))
+        )
+        inner, short = rng.choice(_BULLETS), rng.random() < 0.5
+        font, start = self._font(sheet), rng.choice((0, 0, 0, rng.randint(0, 120)))
+        gap, left = font.size * rng.uniform(0.3, 1.2), font.size * rng.choice((0.0, 0.6, 1.2, 2.0))
+        space = int(sheet.leading * rng.choice((0, 0, 0.2, 0.5)))
+        blocks: list[Block] = []
+        for number in range(rng.randint(2, 9)):
+            nested = number > 0 and rng.random() < 0.12
+            sign = self._shown([inner if nested else self._marker(style, start + number)], sheet.face)
+            count = rng.randint(1, 6) if short else rng.choice((rng.randint(2, 14), rng.randint(8, 40)))
+            runs = self._styled(sheet, self._text(count))
+            if not sign or not runs or sheet.y + sheet.leading > sheet.bottom or sheet.room <= 0:
+                break
+            mark = Run(sign[0], font)
+            hang = font.length(mark.text) + gap
+            x = sheet.x + left + (font.size * 1.5 if nested else 0)
+            lines = break_runs(runs, sheet.x + sheet.measure - x - hang, 0.0, sheet.hyphens)
+            blocks += self._kept(
+                self._set(
+                    sheet,
+                    lines,
+                    "text",
+                    x + hang,
+                    sheet.x + sheet.measure - x - hang,
+                    sheet.leading,
+                    mark=[(mark, -hang)],
+                )
+            )
+            sheet.y += space
+        return blocks
+
+    def listing(self, sheet: Sheet) -> list[Block]:
+        """Lines of code or commands in typewriter, sometimes on grey or in a frame. Its line ends are kept."""
+        rng, technical = self.rng, self.words.technical
+        face = rng.choice(self.mono)
+        font = self._font(sheet, face, rng.uniform(0.8, 1.0))
+        leading, pad = int(font.size * rng.uniform(1.1, 1.35)), int(font.size * rng.uniform(0.3, 0.9))
+        lines: list[Placed] = []
+        depth = 0
+        for _ in range(rng.randint(1, 10)):
+            words = (
+                " ".join(technical.token() for _ in range(rng.randint(1, 4))).split()
+                if rng.random() < 0.8
+                else [technical.marks() if rng.random() < 0.15 else word for word in self.words.run(rng.randint(2, 9))]
+            )
+            depth = max(0, min(3, depth + rng.choice((-1, 0, 0, 1))))
+            indent = depth * 2 * font.advance("n")
+            broken = break_runs(
+                [Run(w, font) for w in self._shown(words, face)], sheet.measure - 2 * pad, indent, False
+            )
+            lines += broken[:1]
+        height = min(len(lines) * leading, max(0, (sheet.bottom - sheet.y - 2 * pad) // leading * leading))
+        if not height:
+            sheet.y = sheet.bottom
+            return []
+        look = rng.random()
+        if look < 0.5:
+            draw = ImageDraw.Draw(sheet.page)
+            area = (sheet.x, sheet.y, sheet.x + sheet.measure, sheet.y + height + 2 * pad)
+            draw.rectangle(
+                area,
+                fill=rng.randint(10, 45) if look < 0.35 else None,
+                outline=rng.choice((None, 120, 255)) if look < 0.35 else 255,
+                width=max(1, sheet.size // 20),
+            )
+        sheet.y += pad
+        block = self._set(sheet, lines, "text", sheet.x + pad, sheet.measure, leading, joint="\n")
+        sheet.y += pad
+        return self._kept(block)
+
+    def contents(self, sheet: Sheet) -> list[Block]:
+        """Lines of a table of contents: a title, a row of dots as long as the line, a page number."""
+        rng, font = self.rng, self._font(sheet)
+        dot = rng.choice((".", ".", " ."))
+        step, blocks = font.length(dot), list[Block]()
+        for _ in range(rng.randint(2, 7)):
+            words = self._shown(self._text(rng.randint(1, 5))[:5], sheet.face)
+            number = str(rng.randint(1, 400))
+            before = " ".join([".".join(str(rng.randint(1, 9)) for _ in range(rng.randint(1, 3))), *words])
+            free = sheet.measure - font.length(before) - font.length(number) - 2 * font.space
+            if free < 3 * step or not words:
+                continue
+            dots = (dot * int(free / step)).strip()
+            line = [
+                (Run(before, font), 0.0),
+                (Run(dots, font), font.length(before) + font.space),
+                (Run(number, font), sheet.measure - font.length(number)),
+            ]
+            blocks += self._kept(
+                self._set(sheet, [line], "text", sheet.x, sheet.measure, sheet.leading, align="justified")
+            )
+        return blocks
+
+    def definitions(self, sheet: Sheet) -> list[Block]:
+        """Terms, each with an explanation set in below it."""
+        rng, face, blocks = self.rng, self._bold(sheet), list[Block]()
+        inset = int(sheet.size * rng.uniform(1, 3))
+        font = self._font(sheet, face)
+        for _ in range(rng.randint(1, 4)):
+            term = (
+                self.words.technical.token() if rng.random() < 0.5 else " ".join(self.words.run(rng.randint(1, 3))[:3])
+            )
+            runs = [Run(w, font) for w in self._shown(term.split(), face)]
+            blocks += self._kept(
+                self._set(
+                    sheet,
+                    break_runs(runs, sheet.measure, 0.0, False)[:1],
+                    "text",
+                    sheet.x,
+                    sheet.measure,
+                    sheet.leading,
+                )
+            )
+            lines = break_runs(
+                self._styled(sheet, self._text(rng.randint(4, 40))), sheet.measure - inset, 0.0, sheet.hyphens
+            )
+            blocks += self._kept(self._set(sheet, lines, "text", sheet.x + inset, sheet.measure - inset, sheet.leading))
+        return blocks
+
+    def mark_line(self, sheet: Sheet) -> list[Block]:
+        """A line of one mark repeated."""
+        font = self._font(sheet)
+        lines = break_runs(
+            [Run(m, font) for m in self._shown([self.words.technical.marks()], sheet.face)], sheet.measure, 0.0, False
+        )[:1]
+        return self._kept(
+            self._set(
+                sheet, lines, "text", sheet.x, sheet.measure, sheet.leading, align=self.rng.choice(("left", "centre"))
+            )
+        )
+
+    def table(self, sheet: Sheet) -> list[Block]:
+        room = (sheet.x, sheet.y, sheet.measure, sheet.bottom - sheet.y)
+        bold = self._bold(sheet) if self.rng.random() < 0.6 else sheet.face
+        usable = CLASS_OF.keys() - set(sheet.face.missing) - set(bold.missing)
+        block = self.tables.set(sheet.page, self._font(sheet), self._font(sheet, bold), set(usable), room, sheet.quick)
+        if block is None:
+            return []
+        sheet.y = int(block.box[3]) + 1
+        sheet.room -= len(block.text) // 2
+        return [block]
