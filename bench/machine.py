@@ -1,0 +1,49 @@
+"""What a reader must know of the machine that figures come from."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+
+def processor() -> str:
+    """The processor's name as it calls itself."""
+    return _cpuinfo("model name") or platform.processor() or platform.machine()
+
+
+def instruction_sets() -> list[str]:
+    """Those that matter here, of the ones this processor has (x86-64 on Linux; empty elsewhere)."""
+    flags = _cpuinfo("flags").split()
+    return [name for name in ("avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512_vnni", "amx_int8") if name in flags]
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def load() -> float:
+    """Processes that ran or waited in the last minute, on average."""
+    return round(os.getloadavg()[0], 2)
+
+
+def describe() -> dict[str, object]:
+    return {"processor": processor(), "processors": processors(), "instructions": instruction_sets(),
+            "system": platform.platform(terse=True), "python": platform.python_version()}
+
+
+def sentence(found: dict[str, object]) -> str:
+    """`describe` as a reader meets it."""
+    sets = found["instructions"]
+    listed = f" ({', '.join(sets)})" if isinstance(sets, list) and sets else ""
+    return (f"{found['processor']}{listed}, {found['processors']} processors, {found['system']}, "
+            f"Python {found['python']}")
+
+
+def _cpuinfo(name: str) -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.partition(":")[0].strip() == name), "")
