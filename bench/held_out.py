@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -25,10 +25,10 @@ from uocr.markup import MarkupParser
 from uocr.score import bootstrap_difference, box_iou, character_errors, same_box
 from uocr.views import make_views
 
-from bench.quality import generated
-from bench.quality.__main__ import model_facts, write
+from bench.quality.generated import in_turn
 from bench.quality.pack import ensure_pack
 from bench.quality.pages import Page, PageCache, default_cache, weights_hash
+from bench.quality.stored import model_facts, write
 
 MOST = 1800
 """Tokens after which a page is cut short, on both sides."""
@@ -112,15 +112,6 @@ def compare(page: Page, mine: Sequence[Block], theirs: Sequence[Block], ended: b
     engine, torch = text_of(mine), text_of(theirs)
     return Pair(page.set, page.number, page.text, engine, torch, sum(bool(b.boxes) for b in theirs),
                 equal_boxes(mine, theirs), engine == torch, ended)
-
-
-def in_turn(cache: PageCache, count: int) -> Iterator[Page]:
-    """`count` pages, the four densities in turn."""
-    sets = list(generated.sets())[:4]
-    shares = [count // 4 + (n < count % 4) for n in range(4)]
-    streams = [cache.pages(s, share) for s, share in zip(sets, shares, strict=True)]
-    for n in range(count):
-        yield next(streams[n % 4])
 
 
 def figures(pairs: Sequence[Pair]) -> dict[str, Any]:

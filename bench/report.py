@@ -116,13 +116,13 @@ def gate(report: dict[str, Any]) -> str:
 
     def row(c: dict[str, Any]) -> list[object]:
         change, errors = c["nll_change"], c["error_change"]
-        return [c["choice"], f"{c['bytes'] / 2**20:.1f}" if c["bytes"] else None,
+        return [c["choice"], c["pages"], f"{c['bytes'] / 2**20:.1f}" if c["bytes"] else None,
                 f"{change[0]:+.2f} ({change[1]:+.2f} to {change[2]:+.2f})", f"{c['kl']:.6f}", f"{c['agreement']:.2f}",
                 f"{c['digit_nll_change']:+.2f}, {c['digit_agreement']:.2f}",
                 f"{c['box_nll_change']:+.2f}, {c['box_agreement']:.2f}", f"{c['boxes_equal']:.1f}",
                 f"{c['error_rate']:.3f}", f"{errors[0]:+.3f} ({errors[1]:+.3f} to {errors[2]:+.3f})"]
 
-    head = ["choice", "MiB", "NLL %", "KL, nats", "same token %", "digits: NLL %, same %",
+    head = ["choice", "pages", "MiB", "NLL %", "KL, nats", "same token %", "digits: NLL %, same %",
             "coordinates: NLL %, same %", "boxes equal %", "CER %", "CER change, points"]
     text = [
         f"## The quantisation gate\n\n{report['pages']} held-out pages, {by_name['f32']['tokens']:,} tokens "

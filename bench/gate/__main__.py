@@ -16,15 +16,21 @@ from uocr.convert.checkpoint import Checkpoint
 from uocr.convert.dialects import read_config
 from uocr.convert.front_end import usable_vocab
 from uocr.convert.tensors import stored_tensors
+from uocr.modelfile import ModelFile
 
-from bench.gate.choices import MODULES, QUANTISED, REFERENCE, Choice, assignment, module_choices, profile_choices
-from bench.gate.evaluate import Evaluation, Journal
+from bench.gate.choices import MODULES, QUANTISED, REFERENCE, Choice, assignment, compared_choices, module_choices
+from bench.gate.evaluate import Evaluation, Journal, Results
 from bench.gate.figures import Figures, figures
 from bench.gate.pick import BOUNDS, Rung, climb, keeps, ladder
-from bench.held_out import in_turn
-from bench.quality.__main__ import write
+from bench.quality.generated import in_turn
 from bench.quality.pack import ensure_pack
 from bench.quality.pages import PageCache, default_cache, weights_hash
+from bench.quality.stored import write
+
+
+def module_of(name: str) -> str | None:
+    """The module that a stored tensor belongs to."""
+    return next((m for m, globs in MODULES.items() if any(fnmatchcase(name, g) for g in globs)), None)
 
 
 def module_sizes(checkpoint: Path) -> dict[str, int]:
@@ -33,7 +39,7 @@ def module_sizes(checkpoint: Path) -> dict[str, int]:
         config = read_config(opened.config, usable_vocab(opened.tokenizer_json)).config
     sizes = dict.fromkeys(MODULES, 0)
     for spec in stored_tensors(config):
-        module = next((m for m, globs in MODULES.items() if any(fnmatchcase(spec.name, g) for g in globs)), None)
+        module = module_of(spec.name)
         if module is not None:
             sizes[module] += math.prod(spec.shape)
     return sizes
@@ -43,39 +49,60 @@ class Gate:
     """Measures choices and remembers their figures."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        cache = PageCache(args.cache, ensure_pack(args.pack, args.cache))
+        cache = PageCache(args.cache, ensure_pack(args.pack, args.cache), args.jobs)
         self.pages = list(in_turn(cache, args.pages))
         weights = weights_hash(args.checkpoint)
         self.facts = {"checkpoint": weights, "pages_key": cache.key, "along": args.along, "engine": native.version()}
         args.out.mkdir(parents=True, exist_ok=True)
         journal = Journal(args.out / "gate-results.jsonl", self.facts)
         self.evaluation = Evaluation(args.checkpoint, args.work or args.cache / f"gate-{weights[:16]}", journal,
-                                     args.threads, args.along, args.one_at_a_time)
+                                     args.threads, args.along, args.one_at_a_time, args.jobs)
         self.found: dict[str, Figures] = {}
+        self.parts_base = 0.0
+        """Mean negative log-likelihood of f32 over the pages that modules alone are scored on."""
 
     def measure(self, choices: Sequence[Choice]) -> list[Figures]:
-        results = self.evaluation.run(choices, self.pages)
-        reference = results[REFERENCE.name]
-        for choice in (REFERENCE, *choices):
-            self.found[choice.name] = figures(choice.name, self.evaluation.bytes.get(choice.name, 0),
-                                              results[choice.name], reference)
+        """Figures of choices, and of f32, over all pages."""
+        self._figures((REFERENCE, *choices), self.evaluation.run(choices, self.pages))
         return [self.found[choice.name] for choice in choices]
+
+    def measure_parts(self, choices: Sequence[Choice], most: int) -> None:
+        """Figures of choices over the first `most` pages, each against f32 on the same pages."""
+        results = self.evaluation.run(choices, self.pages[:most])
+        self._figures(choices, results)
+        self.parts_base = figures(REFERENCE.name, 0, results[REFERENCE.name], results[REFERENCE.name]).nll
+
+    def _figures(self, choices: Sequence[Choice], results: Results) -> None:
+        for choice in choices:
+            self.found[choice.name] = figures(choice.name, self.evaluation.bytes.get(choice.name, 0),
+                                              results[choice.name], results[REFERENCE.name])
 
     def pick(self, profile: str, sizes: dict[str, int]) -> dict[str, Any]:
         """The cheapest choice that keeps the profile's bounds in EXACT precision, and how it fares in FAST."""
-        base = self.found[REFERENCE.name].nll
+        base = self.parts_base
         losses = {(m, d): self.found[f"{m} {d}"].loss(base) for m in MODULES for d in QUANTISED}
         bounds = BOUNDS[profile]
+        policy = module_types(self.evaluation.path(profile))
 
-        def measured(rung: Rung) -> Figures:
+        def measured(rung: Rung, precision: str = "exact") -> Figures:
+            if rung.types == policy:  # the profile as it is: measured already
+                return self.found[profile if precision == "exact" else f"{profile} (FAST)"]
             name = f"{profile} pick: " + ", ".join(f"{m} {d}" for m, d in rung.types.items() if d != profile)
-            return self.measure([assignment(name.rstrip(": "), rung.types)])[0]
+            name = name.rstrip(": ") + ("" if precision == "exact" else " (FAST)")
+            return self.measure([assignment(name, rung.types, precision)])[0]
 
         rung, exact, kept = climb(ladder(profile, losses, sizes), bounds, measured)
-        fast, = self.measure([assignment(exact.choice + " (FAST)", rung.types, "fast")])
+        fast = measured(rung, "fast")
         return {"types": dict(rung.types), "expected_loss": round(rung.expected, 3), "exact": exact.choice,
                 "fast": fast.choice, "bounds": vars(bounds), "kept": kept and keeps(fast, bounds),
                 "size_kept": not bounds.bytes or exact.bytes <= bounds.bytes}
+
+
+def module_types(path: Path) -> dict[str, str]:
+    """The type that every module of a model file has."""
+    with ModelFile.open(path) as file:
+        return {module: next(info.dtype for name, info in file.tensors.items() if module_of(name) == module)
+                for module in MODULES}
 
 
 def policy_rules(picks: dict[str, dict[str, Any]]) -> str:
@@ -93,6 +120,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.gate", description=__doc__)
     parser.add_argument("checkpoint", type=Path, help="folder with config.json and .safetensors files")
     parser.add_argument("--pages", type=int, default=300)
+    parser.add_argument("--module-pages", type=int, metavar="N",
+                        help="pages that modules alone, f16 and the rules for unmeasured networks are scored on, the "
+                             "first N; default: all")
+    parser.add_argument("--profiles-only", action="store_true",
+                        help="score q8 and q4 as the type policy has them, and stop; a later run goes on from there")
+    parser.add_argument("--jobs", type=int, default=1,
+                        help="worker processes, each with --threads of its own; a few hundred MiB each")
     parser.add_argument("--along", choices=("truth", "reading"), default="truth",
                         help="text that is forced: the pages' own, or what the reference reads")
     parser.add_argument("--one-at-a-time", action="store_true",
@@ -104,11 +138,15 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     gate = Gate(args)
-    gate.measure([*profile_choices(), *(Choice(f"{p} (FAST)", p, precision="fast") for p in QUANTISED),
-                  *module_choices()])
+    modules = args.module_pages or args.pages
+    gate.measure([*(Choice(p, p) for p in QUANTISED),
+                  *(Choice(f"{p} (FAST)", p, precision="fast") for p in QUANTISED)])
+    if args.profiles_only:
+        return 0
+    gate.measure_parts([*compared_choices(), *module_choices()], modules)
     sizes = module_sizes(args.checkpoint)
     picks = {profile: gate.pick(profile, sizes) for profile in QUANTISED}
-    report = gate.facts | {"pages": len(gate.pages), "module_weights": sizes, "picks": picks,
+    report = gate.facts | {"pages": len(gate.pages), "module_pages": modules, "module_weights": sizes, "picks": picks,
                            "choices": [found.stored() for found in gate.found.values()]}
     write(args.out / "gate.json", report)
     partial = args.out / "policy.toml.partial"

@@ -47,13 +47,16 @@ class Choice:
         """Globs to types, for the converter."""
         return {glob: self.modules[name] for name, globs in MODULES.items() if name in self.modules for glob in globs}
 
+    @property
+    def stem(self) -> str:
+        """Name of the model file; choices that differ in precision alone share it."""
+        return "-".join([self.profile, *(f"{name}.{dtype}" for name, dtype in self.modules.items())])
+
     def convert(self, checkpoint: Path, folder: Path) -> Path:
         """The model file, made unless it is there."""
-        types = self.types()
-        stem = "-".join([self.profile, *(f"{name}.{dtype}" for name, dtype in self.modules.items())])
-        path = folder / f"{stem}.uocr"
+        path = folder / f"{self.stem}.uocr"
         if not path.exists():
-            convert_checkpoint(checkpoint, path, self.profile, types=types)
+            convert_checkpoint(checkpoint, path, self.profile, types=self.types())
         return path
 
 
@@ -64,10 +67,9 @@ UNMEASURED_Q4 = {module: "q8" if module in ("attention", *VISION) else "q4" for 
 """What the type policy makes of q4 for a network that the gate has not measured."""
 
 
-def profile_choices() -> list[Choice]:
-    """The profiles as the type policy has them, and q4 as it is for an unmeasured network."""
-    return [Choice("f16", "f16"), Choice("q8", "q8"), Choice("q4", "q4"),
-            assignment("q4, unmeasured rules", UNMEASURED_Q4)]
+def compared_choices() -> list[Choice]:
+    """f16, and q4 as the type policy has it for an unmeasured network: for comparison."""
+    return [Choice("f16", "f16"), assignment("q4, unmeasured rules", UNMEASURED_Q4)]
 
 
 def module_choices() -> list[Choice]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from uocr import native
@@ -49,15 +52,80 @@ class Journal:
             file.write(json.dumps({"choice": choice, "result": asdict(result)}) + "\n")
 
 
+@dataclass(frozen=True)
+class Task:
+    """What is open at once: the reference and choices, by name (file, precision)."""
+
+    reference: Path
+    choices: Mapping[str, tuple[Path, str]]
+    as_reference: frozenset[str]
+    """Choices for which the reference's visual rows serve."""
+    threads: int
+    along: str
+
+
+class Group:
+    """The open models of a task. They share each page's reference."""
+
+    def __init__(self, task: Task, stack: ExitStack) -> None:
+        self.task = task
+        self.reference = open_bench(task.reference, "exact", task.threads, stack)
+        self.benches = {name: open_bench(path, precision, task.threads, stack)
+                        for name, (path, precision) in task.choices.items()}
+
+    def page(self, number: int, page: Page, wanted: Sequence[str]) -> list[tuple[str, PageResult]]:
+        """Results of the reference and of the choices wanted."""
+        case = self.reference.case(page, page.markup())
+        rows = self.reference.rows(case)
+        own, finish = self.reference.free(case, rows)
+        if self.task.along == "reading":
+            case = self.reference.case(page, own)
+        forced = self.reference.forced(case, rows)
+        result = PageResult(number)
+        compare_forced(case, forced, forced, result)
+        compare_free(case, own, own, finish, result)
+        found = [(REFERENCE.name, result)]
+        for name in wanted:
+            bench = self.benches[name]
+            seen = rows if name in self.task.as_reference else bench.rows(case)
+            result = PageResult(number)
+            compare_forced(case, forced, bench.forced(case, seen), result)
+            read, finish = bench.free(case, seen)
+            compare_free(case, own, read, finish, result)
+            found.append((name, result))
+        return found
+
+
+_opened: list[Group] = []
+"""The models of a worker process, open for as long as it lives."""
+
+
+def _open(task: Task) -> None:
+    _opened.append(Group(task, ExitStack()))
+
+
+def _score(number: int, page: Page, wanted: Sequence[str]) -> list[tuple[str, PageResult]]:
+    return _opened[0].page(number, page, wanted)
+
+
+def _convert(choice: Choice, checkpoint: Path, folder: Path) -> Path:
+    return choice.convert(checkpoint, folder)
+
+
 class Evaluation:
-    """Scores choices of types for one checkpoint. `along` is "truth" or "reading" (the reference's own)."""
+    """Scores choices of types for one checkpoint. `along` is "truth" or "reading" (the reference's own). With more
+    than one job, worker processes share the pages, each with all models open."""
 
     def __init__(self, checkpoint: Path, folder: Path, journal: Journal, threads: int, along: str,
-                 one_at_a_time: bool) -> None:
+                 one_at_a_time: bool, jobs: int = 1) -> None:
         self.checkpoint, self.folder, self.journal = checkpoint, folder, journal
-        self.threads, self.along, self.one_at_a_time = threads, along, one_at_a_time
+        self.threads, self.along, self.one_at_a_time, self.jobs = threads, along, one_at_a_time, jobs
         self.bytes: dict[str, int] = {}
         folder.mkdir(parents=True, exist_ok=True)
+
+    def path(self, profile: str) -> Path:
+        """The model file of a profile as the type policy has it."""
+        return Choice(profile, profile).convert(self.checkpoint, self.folder)
 
     def run(self, choices: Sequence[Choice], pages: Sequence[Page]) -> Results:
         """Results of all choices, the reference among them, for all pages."""
@@ -68,39 +136,40 @@ class Evaluation:
                 group[0].convert(self.checkpoint, self.folder).unlink()
         return {c.name: {n: self.journal.results[c.name][n] for n in range(len(pages))} for c in (REFERENCE, *choices)}
 
+    def _converted(self, choices: Sequence[Choice]) -> dict[str, Path]:
+        """Model files by choice, the reference among them."""
+        each = list({choice.stem: choice for choice in (REFERENCE, *choices)}.values())
+        if self.jobs > 1:
+            with ProcessPoolExecutor(self.jobs, multiprocessing.get_context("spawn")) as pool:
+                list(pool.map(partial(_convert, checkpoint=self.checkpoint, folder=self.folder), each))
+        paths = {c.name: c.convert(self.checkpoint, self.folder) for c in (REFERENCE, *choices)}
+        self.bytes |= {name: path.stat().st_size for name, path in paths.items()}
+        return paths
+
     def _run_group(self, choices: Sequence[Choice], pages: Sequence[Page]) -> None:
-        """All models of the group are open at once and share each page's reference."""
+        """Score what the journal lacks."""
+        paths = self._converted(choices)
+        task = Task(paths[REFERENCE.name], {c.name: (paths[c.name], c.precision) for c in choices},
+                    frozenset(c.name for c in choices if c.sees_as_reference), self.threads, self.along)
+        work: list[tuple[int, Page, list[str]]] = []
+        for number, page in enumerate(pages):
+            missing = [c.name for c in choices if number not in self.journal.results.get(c.name, {})]
+            if missing or number not in self.journal.results.get(REFERENCE.name, {}):
+                work.append((number, page, missing))
         begin = time.monotonic()
         with ExitStack() as stack:
-            paths = {c.name: c.convert(self.checkpoint, self.folder) for c in (REFERENCE, *choices)}
-            self.bytes |= {name: path.stat().st_size for name, path in paths.items()}
-            reference = open_bench(paths[REFERENCE.name], "exact", self.threads, stack)
-            benches = {c.name: open_bench(paths[c.name], c.precision, self.threads, stack) for c in choices}
-            for number, page in enumerate(pages):
-                missing = [c for c in choices if number not in self.journal.results.get(c.name, {})]
-                if missing or number not in self.journal.results.get(REFERENCE.name, {}):
-                    self._page(number, page, reference, {c.name: benches[c.name] for c in missing}, missing)
-                    print(f"{time.monotonic() - begin:7.1f} s  page {number + 1} of {len(pages)}", flush=True)
-
-    def _page(self, number: int, page: Page, reference: Bench, benches: dict[str, Bench],
-              choices: Sequence[Choice]) -> None:
-        text = page.markup()
-        case = reference.case(page, text)
-        rows = reference.rows(case)
-        own, finish = reference.free(case, rows)
-        if self.along == "reading":
-            case = reference.case(page, own)
-        forced = reference.forced(case, rows)
-        if number not in self.journal.results.get(REFERENCE.name, {}):
-            result = PageResult(number)
-            compare_forced(case, forced, forced, result)
-            compare_free(case, own, own, finish, result)
-            self.journal.add(REFERENCE.name, result)
-        for choice in choices:
-            bench = benches[choice.name]
-            seen = rows if choice.sees_as_reference else bench.rows(case)
-            result = PageResult(number)
-            compare_forced(case, forced, bench.forced(case, seen), result)
-            read, finish = bench.free(case, seen)
-            compare_free(case, own, read, finish, result)
-            self.journal.add(choice.name, result)
+            done: Iterable[list[tuple[str, PageResult]]]
+            if self.jobs > 1 and len(work) > 1:
+                pool = stack.enter_context(ProcessPoolExecutor(min(self.jobs, len(work)),
+                                                               multiprocessing.get_context("spawn"), _open, (task,)))
+                done = (future.result() for future in as_completed([pool.submit(_score, *item) for item in work]))
+            elif work:
+                group = Group(task, stack)
+                done = (group.page(*item) for item in work)
+            else:
+                done = ()
+            for count, results in enumerate(done, 1):
+                for name, result in results:
+                    if result.page not in self.journal.results.get(name, {}):
+                        self.journal.add(name, result)
+                print(f"{time.monotonic() - begin:7.1f} s  {count} of {len(work)} pages", flush=True)

@@ -1,4 +1,7 @@
-"""`python -m bench.quality MODEL.uocr --out DIR`: read sets; write quality.json, confidence.json, plots, readings."""
+"""`python -m bench.quality MODEL.uocr --out DIR`: read sets; write quality.json, confidence.json, plots, readings.
+
+Readings are kept in readings.jsonl: a run in the same folder reads only what is missing there, so peers need not read
+the pages again for another model."""
 
 from __future__ import annotations
 
@@ -8,18 +11,18 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from uocr import models, native
-from uocr.modelfile import ModelFile
 
 from bench.quality import confidence, documents, generated, plots, readers, table_pages
+from bench.quality.kept import Kept, read_pages
 from bench.quality.pack import ensure_pack
 from bench.quality.pages import Page, PageCache, PageSet, default_cache
 from bench.quality.scores import PageScore, Reading, score, summary
+from bench.quality.stored import model_facts, write
 
 AIM = 0.85
 """Share of the wrong words that the threshold must catch on calibration pages, so that 0.8 holds on others."""
@@ -39,37 +42,17 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only-confidence", action="store_true", help="no sets, the doubtful-word threshold alone")
     parser.add_argument("--confidence-pages", type=int, default=80, metavar="N",
                         help="pages to choose and to check the doubtful-word threshold on; 0 leaves it out")
+    parser.add_argument("--jobs", type=int, default=1, help="processes of every reader, which share the pages")
     parser.add_argument("--precision", choices=("fast", "exact"), default="fast")
-    parser.add_argument("--threads", type=int, default=0, help="of every reader; 0: as many as processors")
+    parser.add_argument("--threads", type=int, default=0, help="of every process; 0: the processors, shared out")
     parser.add_argument("--pack", type=Path, help="fonts and texts; default: collected into the cache at first use")
     parser.add_argument("--cache", type=Path, default=default_cache(), help="where pages are kept")
     parser.add_argument("--out", type=Path, help="folder for the report")
     return parser.parse_args(arguments)
 
 
-def read_set(cache: PageCache, page_set: PageSet, count: int, used: Sequence[readers.Reader],
-             ) -> list[tuple[Page, Reading]]:
-    """Every page by every reader in turn: A B C, A B C."""
-    done = []
-    for page in cache.pages(page_set, count):
-        done += [(page, reader.read(page)) for reader in used]
-    return done
-
-
-def judged(pairs: Sequence[tuple[Page, Reading]]) -> confidence.Judged:
+def judged(pairs: Iterable[tuple[Page, Reading]]) -> confidence.Judged:
     return sum((confidence.judge(reading.words, page.text) for page, reading in pairs), confidence.NONE)
-
-
-def model_facts(path: Path, precision: str) -> dict[str, Any]:
-    with ModelFile.open(path) as file:
-        return {"name": file.front_end.get("name", path.stem), "quantisation": file.profile, "precision": precision,
-                "bytes": path.stat().st_size, "model_id": file.model_id.hex()}
-
-
-def write(path: Path, value: Any) -> None:
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    os.replace(partial, path)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -79,17 +62,19 @@ def run(args: argparse.Namespace) -> None:
     if unknown:
         raise SystemExit(f"There is no set {unknown[0]!r}; --list names them.")
     path = models.resolve(args.model)
-    ours = readers.model(path, args.precision, args.threads, name="uocr")
-    used = [ours, *(readers.peer(name, args.threads) for name in args.peers.split(",") if name)]
-    cache = PageCache(args.cache, ensure_pack(args.pack, args.cache))
+    threads = args.threads or max(1, readers.processors() // args.jobs)
+    ours = readers.model(path, args.precision, threads, "uocr", args.jobs)
+    used = [ours, *(readers.peer(name, threads, args.jobs) for name in args.peers.split(",") if name)]
+    cache = PageCache(args.cache, ensure_pack(args.pack, args.cache), args.jobs)
     facts: dict[str, Any] = {
         "model": model_facts(path, args.precision), "engine": native.version(), "machine": platform.machine(),
-        "processors": os.cpu_count(), "load_at_start": os.getloadavg()[0], "pages_key": cache.key}
+        "processors": os.cpu_count(), "jobs": args.jobs, "load_at_start": os.getloadavg()[0], "pages_key": cache.key}
     args.out.mkdir(parents=True, exist_ok=True)
+    kept = Kept(args.out / "readings.jsonl", cache.key)
     if not args.only_confidence:
-        read_sets(args, cache, {name: sets[name] for name in args.sets or sets}, used, facts)
+        read_sets(args, cache, {name: sets[name] for name in args.sets or sets}, used, facts, kept)
     if args.confidence_pages:
-        known, fresh = (read_set(cache, s, args.confidence_pages, [ours])
+        known, fresh = (read_pages(list(cache.pages(s, args.confidence_pages)), [ours], kept)
                         for s in (generated.calibration(), generated.held_out_words()))
         found = confidence.report(judged(known), judged(fresh), AIM)
         write(args.out / "confidence.json", facts | {"pages": args.confidence_pages} | found)
@@ -103,22 +88,19 @@ def run(args: argparse.Namespace) -> None:
 
 
 def read_sets(args: argparse.Namespace, cache: PageCache, sets: dict[str, PageSet],
-              used: Sequence[readers.Reader], facts: dict[str, Any]) -> None:
-    """Figures by set and reader, and every reading; written after each set, so that a run cut short leaves its part."""
+              used: Sequence[readers.Reader], facts: dict[str, Any], kept: Kept) -> None:
+    """Figures by set and reader; written after each set, so that a run cut short leaves its part."""
     report: dict[str, Any] = {}
-    scores: list[dict[str, Any]] = []
     for name, page_set in sets.items():
         begin = time.monotonic()
-        pairs = read_set(cache, page_set, args.pages or page_set.pages, used)
+        pages = list(cache.pages(page_set, args.pages or page_set.pages))
         by_reader: dict[str, list[PageScore]] = {}
-        for page, reading in pairs:
+        for page, reading in read_pages(pages, used, kept):
             by_reader.setdefault(reading.reader, []).append(score(page, reading))
-            scores.append(asdict(reading))
         report[name] = {"about": page_set.about, "preset": page_set.preset,
                         "readers": {reader: summary(found) for reader, found in by_reader.items()}}
         shown = {r: f.get("character_error_rate", f.get("pages_with_inventions")) for r, f in
                  report[name]["readers"].items()}
-        write(args.out / "readings.json", scores)
         write(args.out / "quality.json", facts | {"sets": report})
         print(f"{time.monotonic() - begin:7.1f} s  {name}: {shown}", flush=True)
 

@@ -7,7 +7,7 @@ resized on the way, so a model reads the very pixels the generator meant it to r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from uocr.document import BOX_SCALE, Box
 
 from bench.quality import looks
 from bench.quality.looks import Ink, Look
-from bench.quality.pages import Drawn, PageSet, TruthBlock
+from bench.quality.pages import Drawn, Page, PageCache, PageSet, TruthBlock
 from training.pages import Kind, PageMaker, Sample
 from training.pages.kinds import BLANK, SMALLEST
 
@@ -99,6 +99,15 @@ def sets() -> Iterable[PageSet]:
     yield PageSet("noisy", Generated(12, Kind(1, clean=True), looks.noisy), about="grain, specks, hard JPEG")
     yield PageSet("photographed", Generated(13, Kind(1, clean=True), looks.photographed),
                   about="perspective, shadow, blur, JPEG")
+
+
+def in_turn(cache: PageCache, count: int) -> Iterator[Page]:
+    """`count` pages, the four densities in turn."""
+    densities = list(sets())[:4]
+    shares = [count // 4 + (n < count % 4) for n in range(4)]
+    streams = [cache.pages(s, share) for s, share in zip(densities, shares, strict=True)]
+    for n in range(count):
+        yield next(streams[n % 4])
 
 
 def calibration() -> PageSet:

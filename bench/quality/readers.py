@@ -14,13 +14,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 from uocr.document import BOX_SCALE, Box
+from uocr.modelfile import ModelFile
 
 from bench.quality.pages import Page
 from bench.quality.scores import Reading
@@ -37,44 +38,51 @@ class MissingReader(RuntimeError):
 
 @dataclass
 class Reader:
-    """A reader in its own process. `read` blocks until the page is read."""
+    """A reader in processes of its own (one, unless `jobs` says more); `identity` tells its readings from others."""
 
     name: str
     work: Callable[[Page], Reading]
     setup: Callable[..., None]
     arguments: tuple[Any, ...] = ()
+    jobs: int = 1
+    identity: str = ""
 
     def __post_init__(self) -> None:
-        self.pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=self.setup,
+        self.identity = self.identity or self.name
+        self.pool = ProcessPoolExecutor(self.jobs, multiprocessing.get_context("spawn"), initializer=self.setup,
                                         initargs=self.arguments)
 
-    def read(self, page: Page) -> Reading:
-        reading = self.pool.submit(self.work, page).result()
-        reading.reader = self.name
-        return reading
+    def start(self, page: Page) -> Future[Reading]:
+        """Read a page, when a process is free. With one process of each reader, pages are read in turn."""
+        future = self.pool.submit(self.work, page)
+        if self.jobs == 1:
+            future.exception()
+        return future
 
     def close(self) -> None:
         self.pool.shutdown()
 
 
-def model(path: Path, precision: str = "fast", threads: int = 0, name: str | None = None) -> Reader:
+def model(path: Path, precision: str = "fast", threads: int = 0, name: str | None = None, jobs: int = 1) -> Reader:
     """The engine with a model file."""
-    return Reader(name or path.stem, _read_with_model, _open_model, (path, precision, threads))
+    with ModelFile.open(path) as file:
+        identity = f"{file.model_id.hex()} {precision}"
+    return Reader(name or path.stem, _read_with_model, _open_model, (path, precision, threads), jobs, identity)
 
 
-def peer(name: str, threads: int = 0) -> Reader:
+def peer(name: str, threads: int = 0, jobs: int = 1) -> Reader:
     """Another program, with `threads` threads (0: as many as processors). Raises MissingReader."""
     if name == "tesseract":
         if shutil.which("tesseract") is None:
             raise MissingReader("tesseract is not installed; apt-get install tesseract-ocr and the language packages "
                                 + " ".join(f"tesseract-ocr-{code}" for code in TESSERACT_LANGUAGES.split("+")) + ".")
-        return Reader(name, _read_with_tesseract, _set_threads, (threads,))
+        return Reader(name, _read_with_tesseract, _set_threads, (threads,), jobs)
     if name == "rapidocr":
         try:
             __import__("rapidocr"), __import__("onnxruntime")
         except ImportError as error:
             raise MissingReader(f"rapidocr cannot be used ({error}); pip install 'leggio[bench]'.") from error
-        return Reader(name, _read_with_rapidocr, _open_rapidocr, (threads,))
+        return Reader(name, _read_with_rapidocr, _open_rapidocr, (threads,), jobs)
     raise MissingReader(f"The peer {name!r} is unknown; there are {', '.join(PEERS)}.")
 
 

@@ -33,6 +33,8 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("more", [
     pytest.param([], id="together"),
+    pytest.param(["--pages", "3", "--module-pages", "2", "--jobs", "2", "--threads", "1"], id="in two processes",
+                 marks=pytest.mark.slow),
     pytest.param(["--one-at-a-time", "--along", "reading"], id="one at a time", marks=pytest.mark.slow)])
 def test_every_choice_is_scored_and_a_policy_written(checkpoint: Path, tmp_path: Path, more: list[str],
                                                      monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from uocr.views import make_views
 
 from bench.held_out import Pair, compare, equal_boxes, figures
 from bench.quality import __main__ as command
-from bench.quality import generated, table_pages, teds
+from bench.quality import generated, readers, table_pages, teds
+from bench.quality.kept import Kept
 from bench.quality.pages import Page, PageCache, PageSet
 from training.pages import Kind
 from training.smoke import smoke_pack
@@ -93,10 +95,28 @@ def test_a_run_writes_a_report_of_what_was_read(pack: Path, tmp_path: Path, caps
     figures_ = report["sets"]["density 0"]["readers"]["uocr"]
     assert figures_["pages"] == 1 and figures_["characters"] > 0 and figures_["peak_mebibytes"] > 20
     assert "pages_with_inventions" in report["sets"]["blank"]["readers"]["uocr"]
-    stored = json.loads((out / "readings.json").read_text("utf-8"))
+    stored = [json.loads(line) for line in (out / "readings.jsonl").read_text("utf-8").splitlines()[1:]]
     assert [(r["reader"], r["set"]) for r in stored] == [("uocr", "density 0"), ("uocr", "blank")]
     assert all(r["seconds"] > 0 and r["cpu_seconds"] > 0 for r in stored)
     assert "density 0" in capsys.readouterr().out
+
+
+def test_a_second_run_reads_only_what_is_missing(pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def arguments(pages: int, jobs: int) -> argparse.Namespace:
+        return command.parse(["--set", "density 0", "--pages", str(pages), "--confidence-pages", "0", "--pack",
+                              str(pack), "--jobs", str(jobs), "--cache", str(tmp_path / "cache"), "--out",
+                              str(tmp_path / "out")])
+
+    command.run(arguments(1, 1))
+    started: list[int] = []
+    start = readers.Reader.start
+    monkeypatch.setattr(readers.Reader, "start", lambda self, page: started.append(page.number) or start(self, page))
+    command.run(arguments(3, 2))
+    assert started == [1, 2]
+    stored = json.loads((tmp_path / "out" / "quality.json").read_text("utf-8"))
+    assert stored["sets"]["density 0"]["readers"]["uocr"]["pages"] == 3 and stored["jobs"] == 2
+    kept = Kept(tmp_path / "out" / "readings.jsonl", "other pages")
+    assert not kept.known, "readings of other pages are not taken for these"
 
 
 def test_an_unknown_set_is_refused_before_anything_is_read(pack: Path, tmp_path: Path) -> None:
