@@ -2,8 +2,8 @@
 
     python3 packaging/metal_library.py FOLDER [--sources-only]
 
-FOLDER gets ``kernels/NAME.metal``, each with its local includes inside, and ``uocr.metallib`` where `xcrun metal` is
-there. Both belong beside libuocr.dylib: the device takes the library, and without one compiles the sources itself.
+FOLDER gets ``uocr-kernels/NAME.metal``, each with its local includes inside, and ``uocr.metallib`` where `xcrun metal`
+is there. Both belong beside libuocr.dylib: the device takes the library, and without one compiles the sources itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 KERNELS = Path(__file__).resolve().parents[1] / "metal"
 LIBRARY = "uocr.metallib"
-SOURCES = "kernels"
+SOURCES = "uocr-kernels"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"[^\n]*$', re.MULTILINE)
 # The language version and the absence of fast mathematics are those of engine/src/gpu/device_metal.m.
 FLAGS = ["-std=metal3.0", "-fno-fast-math", "-mmacosx-version-min=13.0", "-Wall", "-Wno-unused-function"]
