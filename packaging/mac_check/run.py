@@ -75,7 +75,8 @@ class Context:
             output = Output(NOT_FOUND, "", f"{command[0]} is not on this machine")
         except subprocess.TimeoutExpired as late:
             output = Output(TIMED_OUT, _decoded(late.stdout), f"stopped after {timeout:.0f} s")
-        said = last_lines(f"{output.out}\n{output.err}".strip()) if output.status else ""
+        said = "\n".join(part.strip() for part in (output.out, output.err) if part.strip())
+        said = last_lines(said) if output.status else ""
         self.step.commands.append(Command(shlex.join(command), output.status, time.monotonic() - begun, said))
         if check and output.status:
             raise CheckFailed(f"{Path(command[0]).name} ended with status {output.status}")
