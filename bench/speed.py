@@ -1,75 +1,104 @@
-"""The speed table: `python -m bench.speed > docs/performance.md`.
+"""Our engine alone: `python -m bench.speed [--out docs/figures/speed.json]`.
 
 Measures this machine, in one run: the full model's shapes with random weights (q4, q8) and the built-in model, with
-one thread and with all. Each figure is the median of several runs in fresh processes, with the range beside it.
+one thread and with all, and one page of a sample read by the command line, everything included. Each figure is the
+median of several runs in fresh processes, with the range beside it.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from uocr import bench, models, native
 
+from bench import machine
+
 RUNS = 3
+PAGE = Path(__file__).resolve().parents[1] / "resources" / "samples" / "scan.jpg"
+COLUMNS = {  # figure of `uocr bench`: (heading, digits)
+    "open_s": ("open, s", 3), "decode_tokens_per_s": ("decode, tokens/s", 1),
+    "prefill_tokens_per_s": ("prefill, tokens/s", 0), "view_1024_s": ("view 1024, s", 2),
+    "view_640_s": ("view 640, s", 2),
+}
 
 
-def measure(path: Path, threads: int) -> list[dict[str, float]]:
-    """RUNS measurements, each in a process of its own."""
+def measure(path: Path, threads: int) -> dict[str, list[float]]:
+    """Figures of RUNS runs, each in a process of its own."""
     command = [sys.executable, "-m", "uocr.cli", "bench", "--model", str(path), "--threads", str(threads), "--json"]
-    return [json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout) for _ in range(RUNS)]
+    runs = [json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout) for _ in range(RUNS)]
+    return {name: [round(run[name], 4) for run in runs] for name in COLUMNS}
 
 
-def cell(runs: list[dict[str, float]], name: str, digits: int) -> str:
-    values = [run[name] for run in runs]
-    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+def read_page(threads: int) -> dict[str, Any]:
+    """Seconds of the whole command that reads the sample page at 1024 pixels, interpreter and model included."""
+    command = [sys.executable, "-m", "uocr.cli", "read", str(PAGE), "--preset", "base", "--threads", str(threads),
+               "--format", "txt", "--quiet"]
+    seconds = []
+    for _ in range(RUNS):
+        begun = time.perf_counter()
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        seconds.append(round(time.perf_counter() - begun, 3))
+    return {"page": PAGE.name, "characters": len(text.strip()), "threads": threads, "seconds": seconds}
 
 
-def rows(label: str, path: Path) -> None:
-    for threads in sorted(
-        {1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1}
-    ):
-        runs = measure(path, threads)
-        print(
-            f"| {label} | {threads} | {cell(runs, 'open_s', 3)} | {cell(runs, 'decode_tokens_per_s', 1)} | "
-            f"{cell(runs, 'prefill_tokens_per_s', 0)} | {cell(runs, 'view_1024_s', 2)} | {cell(runs, 'view_640_s', 2)} |",
-            flush=True,
-        )
+def run() -> dict[str, Any]:
+    threads = sorted({1, machine.processors()})
+    report: dict[str, Any] = {"made_by": "python -m bench.speed", "machine": machine.describe(),
+                              "engine": native.version(), "runs": RUNS, "load_at_start": machine.load(), "rows": []}
+
+    def add(label: str, path: Path) -> None:
+        for count in threads:
+            report["rows"].append({"model": label, "threads": count, "figures": measure(path, count)})
+
+    for profile in ("q4", "q8"):
+        with bench.random_full_model(profile) as path:
+            add(f"full shapes, {profile}", path)
+    add("built-in, q8", models.resolve(None))
+    report["page"] = [read_page(count) for count in threads]
+    report["load_at_end"] = machine.load()
+    return report
 
 
-def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
+def cell(values: Sequence[float], digits: int) -> str:
+    """Median, lowest and highest."""
+    low, middle, high = (f"{v:.{digits}f}" for v in (min(values), statistics.median(values), max(values)))
+    return f"{middle} ({low} to {high})"
+
+
+def tables(report: Mapping[str, Any]) -> str:
+    """The figures as Markdown."""
+    lines = ["| model | threads | " + " | ".join(head for head, _ in COLUMNS.values()) + " |",
+             "|---|---|" + "---|" * len(COLUMNS)]
+    lines += [f"| {row['model']} | {row['threads']} | "
+              + " | ".join(cell(row["figures"][name], digits) for name, (_, digits) in COLUMNS.items()) + " |"
+              for row in report["rows"]]
+    lines.append("")
+    for page in report["page"]:
+        lines.append(f"- `uocr read {page['page']} --preset base --threads {page['threads']}`, {page['characters']} "
+                     f"characters, everything included: {cell(page['seconds'], 2)} s.")
+    return "\n".join(lines)
 
 
 def main() -> int:
-    load = os.getloadavg()[0]
-    print("# Speed\n")
-    print(
-        "Made by `python -m bench.speed > docs/performance.md`: median of "
-        f"{RUNS} runs in fresh processes, lowest and highest in brackets.\n"
-    )
-    print(
-        f"{processor()}, {os.cpu_count()} processors, {platform.platform(terse=True)}, Python "
-        f"{platform.python_version()}, libuocr {native.version()}; load at the start {load:.2f}. FAST precision, a prompt of "
-        "277 tokens, 64 tokens decoded.\nThe full shapes carry random weights: speed does not depend on their values.\n"
-    )
-    print(
-        "| model | threads | open, s | decode, tokens/s | prefill, tokens/s | view 1024, s | view 640, s |\n"
-        "|---|---|---|---|---|---|---|"
-    )
-    for profile in ("q4", "q8"):
-        with bench.random_full_model(profile) as path:
-            rows(f"full shapes, {profile}", path)
-    rows("built-in, q8", models.resolve(None))
+    parser = argparse.ArgumentParser(prog="python -m bench.speed", description=__doc__)
+    parser.add_argument("--out", type=Path, help="where to store the figures as JSON")
+    chosen = parser.parse_args()
+    report = run()
+    print(f"{machine.sentence(report['machine'])}; load {report['load_at_start']} to {report['load_at_end']}\n")
+    print(tables(report))
+    if chosen.out:
+        partial = chosen.out.with_name(chosen.out.name + ".partial")
+        partial.write_text(json.dumps(report, indent=1) + "\n")
+        os.replace(partial, chosen.out)
     return 0
 
 
