@@ -1,6 +1,6 @@
 """Pictures of every main state of the window, light and dark, for docs/images/.
 
-    python packaging/screenshots.py [folder]
+    python packaging/screenshots.py [folder [language]]
 
 Reads the sample pages with the built-in model in a window that is not shown. The page with a table and
 formulas, beyond that model, is brought in as a document of the history.
@@ -29,7 +29,7 @@ from leggio.window.about import AboutDialog
 from leggio.window.main_window import MainWindow
 from PIL import Image, ImageDraw, ImageFont
 from PySide6.QtCore import QEventLoop, QPointF, QRectF, QSettings, QTimer
-from PySide6.QtWidgets import QApplication, QDialog
+from PySide6.QtWidgets import QApplication, QDialog, QTabWidget
 from uocr.document import Block, Box, FinishReason, Page, Word
 from uocr.errors import OverBudget
 
@@ -140,7 +140,7 @@ class Studio:
         item = RegionItem(window.desk.canvas.page_rect())
         window.desk.canvas.scene().addItem(item)
         width, height = window.desk.canvas.page_size
-        item.set_rect(QRectF(QPointF(width * 0.07, height * 0.34), QPointF(width * 0.92, height * 0.46)))
+        item.set_rect(QRectF(QPointF(width * 0.07, height * 0.295), QPointF(width * 0.92, height * 0.39)))
         window.actions_["region"].setChecked(True)
         self.take("region")
         window.desk.canvas.scene().removeItem(item)
@@ -187,7 +187,7 @@ class Studio:
             0,
             900,
             600,
-            [Block("text", (Box(60, 60, 800, 200),), "again and again " * 9)],
+            [Block("text", (Box(58, 268, 900, 372),), "The new pump has been " + "running since " * 14)],
             finish_reason=FinishReason.LOOP,
         )
         window.choice.add([refused, cut])
@@ -201,8 +201,10 @@ class Studio:
         facts = window.session.facts
         made: list[tuple[str, Callable[[], QDialog]]] = [
             ("export", lambda: ExportDialog({"page": 1, "document": 3, "all": 5}, window)),
-            ("settings", lambda: SettingsDialog(self.store, window)),
-            ("read-with", lambda: ReadWithDialog(self.store.read, 2, window)),
+            ("settings", lambda: self._settings(0)),
+            ("settings-reading", lambda: self._settings(1)),
+            ("settings-model", lambda: self._settings(2)),
+            ("read-with", lambda: ReadWithDialog(self.store.read, 2, True, window)),
             ("models", lambda: ModelSheet("built-in", None, window)),
             ("history", lambda: HistoryDialog(window.keeper.history, window)),
             ("about", lambda: AboutDialog(facts, window)),
@@ -210,6 +212,11 @@ class Studio:
         for name, make in made:
             self.take(name, make())
             yield name
+
+    def _settings(self, tab: int) -> QDialog:
+        dialog = SettingsDialog(self.store, False, self.window)
+        dialog.findChild(QTabWidget).setCurrentIndex(tab)
+        return dialog
 
 
 def example_page(work: Path) -> tuple[DocumentItem, Page]:
@@ -268,7 +275,7 @@ def main() -> int:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "docs" / "images"
     folder.mkdir(parents=True, exist_ok=True)
     application = LeggioApplication(["leggio"])
-    application.set_language("en")
+    application.set_language(sys.argv[2] if len(sys.argv) > 2 else "en")
     with tempfile.TemporaryDirectory() as work:
         for appearance in ("light", "dark"):
             Studio(application, appearance, folder, Path(work)).all_states(Path(work))

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QLocale, QSocketNotifier, Qt, QTranslator
+from PySide6.QtCore import QEvent, QLibraryInfo, QLocale, QSocketNotifier, Qt, QTranslator
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
-from leggio.look.colours import dark_palette, light_palette
+from leggio.look.colours import box_palette, dark_palette, light_palette
 
 TRANSLATIONS = Path(__file__).parent / "translations"
 
@@ -29,7 +29,7 @@ class LeggioApplication(QApplication):
         self._queued: list[Path] = []
         self._take: Callable[[list[Path]], None] | None = None
         self._appearance = "system"
-        self._translator = QTranslator(self)
+        self._translators: list[QTranslator] = []
         self.styleHints().colorSchemeChanged.connect(lambda _: self.set_appearance(self._appearance))
 
     # -- files from Finder and the Dock --------------------------------------------------------------------
@@ -78,12 +78,26 @@ class LeggioApplication(QApplication):
         if self.style().objectName().lower() != "fusion":
             self.setStyle("Fusion")
         scheme = wanted if wanted != Qt.ColorScheme.Unknown else self.styleHints().colorScheme()
-        self.setPalette(dark_palette() if scheme == Qt.ColorScheme.Dark else light_palette())
+        palette = dark_palette() if scheme == Qt.ColorScheme.Dark else light_palette()
+        self.setPalette(palette)
+        for kind in ("QCheckBox", "QRadioButton"):
+            self.setPalette(box_palette(palette), kind)
 
     def set_language(self, language: str) -> bool:
-        """ "system", "en" or "it"; whether a translation is in use now."""
-        self.removeTranslator(self._translator)
+        """ "system", "en" or "it"; whether a translation is in use now. Qt's own words and the numbers go with it."""
+        for translator in self._translators:
+            self.removeTranslator(translator)
+        self._translators = []
         name = QLocale.system().name().split("_")[0] if language == "system" else language
-        if name == "en" or not self._translator.load(str(TRANSLATIONS / f"leggio_{name}.qm")):
+        QLocale.setDefault(QLocale.system() if language == "system" else QLocale(name))
+        found = name != "en" and self._install(f"leggio_{name}", str(TRANSLATIONS))
+        if found:
+            self._install(f"qtbase_{name}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath))
+        return found
+
+    def _install(self, name: str, folder: str) -> bool:
+        translator = QTranslator(self)
+        if not translator.load(name, folder):
             return False
-        return self.installTranslator(self._translator)
+        self._translators.append(translator)
+        return self.installTranslator(translator)

@@ -69,7 +69,7 @@ def test_every_error_is_told_in_italian_with_its_exact_words_on_hover(error):
 
 def test_what_an_error_carries_is_in_its_italian_sentence():
     refused = errors.OverBudget("x", {}, 9_000_000_000, 4_000_000_000)
-    assert told(refused, "a.png").text == "a.png richiede 9.00 GB di memoria, il limite è 4.00 GB."
+    assert told(refused, "a.png").text == "a.png richiede 9,00 GB di memoria, il limite è 4,00 GB."
     full = errors.OutputFailed("x")
     full.__cause__ = OSError(errno.ENOSPC, "No space left on device")
     assert told(full, "a.md").text == (

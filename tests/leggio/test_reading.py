@@ -87,10 +87,10 @@ def test_text_streams_while_it_is_read_and_the_writing_block_is_lit(qtbot, make_
 def test_the_strip_shows_memory_tokens_and_the_engine(qtbot, window, picture):
     read_all(qtbot, window, [picture()])
     strip = window.strip
-    total = sum(CATEGORIES.values())
     assert strip._memory.text() == "Memory 40.0 MB of 4.00 GB"
     assert [s.bytes for s in strip.bar.segments()] == list(CATEGORIES.values())
-    assert strip.bar.scale_bytes == total
+    assert strip.bar.scale_bytes == 60_000_000  # half as much again as the 40 MB that are promised
+    assert strip.bar.segments()[-1].rect.right() == pytest.approx(strip.bar.width() * 2 / 3)
     assert strip._tokens.text() == f"{window.model.item(0).page.timings.generated_tokens} tokens · 200 a second"
     assert strip._engine.text() == "scripted"
     assert "Budget: 4.00 GB" in strip.bar.hover_text(QPointF(-1, -1))

@@ -40,7 +40,7 @@ def imports(file: Path) -> set[str]:
 
 
 def part(module: str) -> str:
-    return (module.split(".") + [""])[1]
+    return module.partition(".")[2].partition(".")[0]
 
 
 def test_every_part_has_its_place_in_the_order():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from leggio.export.clipboard import copy
+from leggio.look.notice import Row
 from leggio.pages.items import PageState
 from leggio.transcript.formulas import FormulaKey, formula_svg
 from leggio.transcript.view import clean_html
@@ -323,7 +324,7 @@ def test_a_mention_passes_and_what_was_told_before_comes_back(qtbot, window, mon
 
     monkeypatch.setattr(notices, "MOMENT_MS", 30)
     notice, acted = window.panel.notice, []
-    notice.tell("Cut short.", "warn", [("Read again", lambda: acted.append(1))], [("Needed", "9 GB")])
+    notice.tell("Cut short.", "warn", [("Read again", lambda: acted.append(1))], [Row("Needed", "9 GB")])
     notice.mention("Copied 3 characters.")
     notice.mention("Copied 4 characters.")
     assert (notice.text, notice.choices()) == ("Copied 4 characters.", [])

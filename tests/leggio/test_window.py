@@ -12,21 +12,9 @@ from xml.etree import ElementTree
 import pytest
 from leggio.application import TRANSLATIONS
 from leggio.look.colours import colours, dark_palette, light_palette
-from leggio.settings.dialog import SettingsDialog
 from leggio.window.action_table import ENTRIES, Entry
 from PySide6.QtCore import QCoreApplication, QLibraryInfo
 from PySide6.QtGui import QColor, QKeySequence, QPalette
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QAbstractItemView,
-    QComboBox,
-    QLineEdit,
-    QMenuBar,
-    QSpinBox,
-    QTabBar,
-    QTextEdit,
-    QWidget,
-)
 
 from .scripted import ScriptedEngine
 from .test_reading import read_all
@@ -49,31 +37,6 @@ def test_no_two_actions_share_a_shortcut(window):
         for keys in action.shortcuts():
             text = keys.toString(QKeySequence.SequenceFormat.PortableText)
             assert seen.setdefault(text, name) == name, f"{text}: {name} and {seen[text]}"
-
-
-def test_every_control_has_an_accessible_name(qtbot, window, store, picture):
-    read_all(qtbot, window, [picture()])
-    dialog = SettingsDialog(store, False, window)
-    qtbot.addWidget(dialog)
-    kinds = (QAbstractButton, QAbstractItemView, QComboBox, QLineEdit, QSpinBox, QTextEdit)
-    nameless = []
-    for root in (window, dialog):
-        for widget in root.findChildren(QWidget):
-            if isinstance(widget, kinds) and not parts_of_qt(widget):
-                name = widget.accessibleName() or (widget.text() if isinstance(widget, QAbstractButton) else "")
-                if not name:
-                    nameless.append(f"{type(widget).__name__} in {type(widget.parent()).__name__}")
-    assert nameless == []
-
-
-def parts_of_qt(widget: QWidget) -> bool:
-    """Whether Qt made it inside a control of ours, such as the clear button of a field."""
-    above = widget.parent()
-    while above is not None:
-        if isinstance(above, QLineEdit | QSpinBox | QComboBox | QTabBar | QMenuBar):
-            return True
-        above = above.parent()
-    return widget.objectName() == "qt_toolbar_ext_button"
 
 
 def luminance(colour: QColor) -> float:

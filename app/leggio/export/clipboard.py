@@ -9,6 +9,8 @@ import sys
 from PySide6.QtCore import QCoreApplication, QMimeData
 from PySide6.QtGui import QClipboard, QGuiApplication
 
+from leggio.look.units import number_text
+
 translate = QCoreApplication.translate
 
 
@@ -27,7 +29,7 @@ def copy(text: str, html: str = "", clipboard: QClipboard | None = None) -> tupl
         )
     if not text:
         return False, translate("Clipboard", "There is no text to copy yet.")
-    words = translate("Clipboard", "Copied {0} characters.").format(f"{len(text):,}")
+    words = translate("Clipboard", "Copied {0} characters.").format(number_text(len(text)))
     if not stays_after_quit():
         words += " " + translate(
             "Clipboard",

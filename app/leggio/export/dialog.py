@@ -85,8 +85,8 @@ class ExportDialog(QDialog):
         box.addWidget(buttons)
         self._format.setCurrentIndex(max(0, self._format.findData("md")))
         self._format.currentIndexChanged.connect(self._explain)
-        self.setMinimumWidth(460)
         self._explain()
+        self.setMinimumWidth(max(460, self.sizeHint().width()))
 
     @property
     def choice(self) -> ExportChoice:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
+from typing import Any
+
+from PySide6.QtCore import QDateTime, QLocale, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QPainter, QPalette
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -12,11 +15,46 @@ from PySide6.QtWidgets import (
     QListWidgetItem,
     QMessageBox,
     QPushButton,
+    QStyle,
+    QStyledItemDelegate,
     QVBoxLayout,
     QWidget,
 )
 
 from leggio.history.store import HistoryStore, Past
+from leggio.look.colours import colours
+
+
+class _PastDelegate(QStyledItemDelegate):
+    """Name, when and how, the beginning of the text: three lines, the first of them strong."""
+
+    def sizeHint(self, option: Any, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(200, 3 * option.fontMetrics.lineSpacing() + 20)
+
+    def paint(self, painter: QPainter, option: Any, index: QModelIndex | QPersistentModelIndex) -> None:
+        painter.save()
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        palette, role = option.palette, QPalette.ColorRole
+        if selected:
+            painter.fillRect(option.rect, palette.highlight())
+        strong = palette.color(role.HighlightedText if selected else role.Text)
+        quiet = strong if selected else colours(palette).quiet
+        line = option.fontMetrics.lineSpacing()
+        place = QRect(option.rect.left() + 12, option.rect.top() + 8, option.rect.width() - 24, line)
+        lines = str(index.data(Qt.ItemDataRole.DisplayRole)).split("\n", 2)
+        weights = QFont.Weight.DemiBold, QFont.Weight.Normal, QFont.Weight.Normal
+        for text, colour, weight in zip(lines, (strong, quiet, strong), weights, strict=True):
+            font = QFont(option.font)
+            font.setWeight(weight)
+            painter.setFont(font)
+            painter.setPen(colour)
+            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, place.width())
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, shown)
+            place.translate(0, line + 2)
+        if not selected:
+            painter.setPen(colours(palette).line)
+            painter.drawLine(option.rect.bottomLeft(), option.rect.bottomRight())
+        painter.restore()
 
 
 class HistoryDialog(QDialog):
@@ -34,9 +72,8 @@ class HistoryDialog(QDialog):
         self._field.setAccessibleName(self.tr("Search in names and text"))
         self._field.setClearButtonEnabled(True)
         self._list = QListWidget(self)
-        self._list.setAlternatingRowColors(True)
-        self._list.setWordWrap(True)
-        self._list.setSpacing(3)
+        self._list.setItemDelegate(_PastDelegate(self._list))
+        self._list.setUniformItemSizes(True)
         self._list.setAccessibleName(self.tr("Documents read before"))
         self._note = QLabel(store.problem.text, self)
         self._note.setToolTip(store.problem.detail)
@@ -75,7 +112,8 @@ class HistoryDialog(QDialog):
         for past in self._store.search(words):
             when = QLocale().toString(QDateTime.fromSecsSinceEpoch(int(past.read_at)), QLocale.FormatType.ShortFormat)
             pages = self.tr("1 page") if past.pages == 1 else self.tr("{0} pages").format(past.pages)
-            item = QListWidgetItem(f"{past.name}\n{when} · {pages} · {past.model}\n{past.snippet}")
+            model = self.tr("Built-in model") if past.model == "built-in" else past.model
+            item = QListWidgetItem(f"{past.name}\n{when} · {pages} · {model}\n{past.snippet}")
             item.setData(Qt.ItemDataRole.UserRole, past)
             item.setToolTip(str(past.path))
             self._list.addItem(item)

@@ -121,6 +121,15 @@ def light_palette() -> QPalette:
     return _palette("#f5f5f7", "#ffffff", "#1d1d1f", "#0a63c9", "#ececef", "#7d8086")
 
 
+def box_palette(palette: QPalette) -> QPalette:
+    """`palette` for check boxes and radio buttons: on a dark window their boxes would be darker than it, unseen."""
+    boxes = QPalette(palette)
+    if is_dark(palette):
+        boxes.setColor(QPalette.ColorRole.Base, QColor("#5b5d63"))
+        boxes.setColor(QPalette.ColorGroup.Disabled, QPalette.ColorRole.Base, QColor("#3f4045"))
+    return boxes
+
+
 def dark_palette() -> QPalette:
     return _palette("#242528", "#1d1e20", "#ececee", "#2f7fe0", "#34353a", "#85888f")
 

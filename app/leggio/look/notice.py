@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
@@ -23,7 +24,18 @@ from leggio.look.symbols import symbol
 from leggio.look.told import Told
 
 Choice = tuple[str, Callable[[], None]]
-_Shown = tuple[Told, str, Sequence[Choice], Sequence[tuple[str, str]]]
+
+
+class Row(NamedTuple):
+    """A line of the table under the text: a name, its number, what the name means (on hover)."""
+
+    name: str
+    number: str
+    help: str = ""
+    strong: bool = False
+
+
+_Shown = tuple[Told, str, Sequence[Choice], Sequence[Row]]
 MOMENT_MS = 5000
 """How long a mention stays."""
 
@@ -50,7 +62,7 @@ class Notice(QWidget):
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._moment_over)
-        self._rows: list[tuple[str, str]] = []
+        self._rows: list[Row] = []
         self._acts: dict[str, Callable[[], None]] = {}
         self._table = QGridLayout()
         self._table.setContentsMargins(0, 0, 0, 0)
@@ -76,8 +88,8 @@ class Notice(QWidget):
         return self._text.text() if not self.isHidden() else ""
 
     def detail_rows(self) -> list[tuple[str, str]]:
-        """The table under the text, row by row."""
-        return list(self._rows)
+        """The table under the text, row by row: name and number."""
+        return [(row.name, row.number) for row in self._rows]
 
     def choices(self) -> list[str]:
         """The words on the buttons."""
@@ -99,9 +111,9 @@ class Notice(QWidget):
         text: str | Told,
         kind: str = "info",
         choices: Sequence[Choice] = (),
-        rows: Sequence[tuple[str, str]] = (),
+        rows: Sequence[Row] = (),
     ) -> None:
-        """Show `text`, a table of `rows` (name, number) and a button for every choice, until it is dismissed."""
+        """Show `text`, a table of `rows` and a button for every choice, until it is dismissed."""
         self._timer.stop()
         self._before = None
         self._show(text if isinstance(text, Told) else Told(text), kind, choices, rows)
@@ -119,7 +131,7 @@ class Notice(QWidget):
         else:
             self.hide()
 
-    def _show(self, told: Told, kind: str, choices: Sequence[Choice], rows: Sequence[tuple[str, str]]) -> None:
+    def _show(self, told: Told, kind: str, choices: Sequence[Choice], rows: Sequence[Row]) -> None:
         self._shown = (told, kind, choices, rows)
         self._kind = kind
         self._text.setText(told.text)
@@ -129,11 +141,15 @@ class Notice(QWidget):
         self._empty(self._buttons)
         self._empty(self._table)
         self._rows = list(rows)
-        for row, (name, number) in enumerate(rows):
-            value = QLabel(number, self)
-            value.setAlignment(Qt.AlignmentFlag.AlignRight)
-            self._table.addWidget(QLabel(name, self), row, 0)
-            self._table.addWidget(value, row, 1)
+        for place, row in enumerate(rows):
+            name, number = QLabel(row.name, self), QLabel(row.number, self)
+            number.setAlignment(Qt.AlignmentFlag.AlignRight)
+            for column, label in enumerate((name, number)):
+                label.setToolTip(row.help)
+                font = label.font()
+                font.setBold(row.strong)
+                label.setFont(font)
+                self._table.addWidget(label, place, column)
         self._acts = dict(choices)
         for words in self._acts:
             button = QPushButton(words, self)

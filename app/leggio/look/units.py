@@ -1,6 +1,24 @@
-"""Sizes and times as a person reads them."""
+"""Numbers, sizes and times as a person reads them, with the marks of the window's language."""
 
 from __future__ import annotations
+
+from PySide6.QtCore import QLocale
+
+
+def _locale() -> QLocale:
+    """The window's; where the system names none ("C"), English."""
+    chosen = QLocale()
+    return QLocale(QLocale.Language.English) if chosen.language() == QLocale.Language.C else chosen
+
+
+def number_text(value: float, digits: int = 0) -> str:
+    """10,360 or 3.5; in Italian 10.360 or 3,5."""
+    return _locale().toString(float(value), "f", digits)
+
+
+def share_text(share: float) -> str:
+    """A share of 1 in percent."""
+    return f"{number_text(share * 100)}%"
 
 
 def bytes_text(count: int) -> str:
@@ -11,7 +29,7 @@ def bytes_text(count: int) -> str:
             break
         value, unit = value / 1000, bigger
     digits = 0 if unit == "B" or value >= 100 else 1 if value >= 10 else 2
-    return f"{value:.{digits}f} {unit}"
+    return f"{number_text(value, digits)} {unit}"
 
 
 def duration_text(seconds: float) -> str:

@@ -12,6 +12,9 @@ from leggio.look.colours import category_colour, colours
 from leggio.look.units import bytes_text
 from leggio.memory.wording import category_help, category_name
 
+_ROOM = 1.5
+"""Full width over the most that is promised or was reached."""
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:
@@ -24,7 +27,11 @@ class Segment:
 
 
 class MemoryBar(QWidget):
-    """The full width is the larger of the promise and what was reached; the line below is the budget."""
+    """The full width is somewhat more than the promise, or the budget when that is near; the line below is the budget.
+
+    Against a budget of gigabytes a small model's categories would be invisible, and a bar that is always full would
+    look like a full machine: so there is room on the right, and the budget has a line of its own.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,7 +67,9 @@ class MemoryBar(QWidget):
     @property
     def scale_bytes(self) -> int:
         """Bytes that the full width stands for."""
-        return max(self._promised, self._peak_total, sum(self._now.values()), 1)
+        most = max(self._promised, self._peak_total, sum(self._now.values()), 1)
+        roomy = int(most * _ROOM)
+        return max(most, min(roomy, self._budget)) if self._budget else roomy
 
     def segments(self) -> list[Segment]:
         bar = QRectF(0, 0, self.width(), 14)

@@ -23,6 +23,7 @@ class RatePlot(QWidget):
         self._rates: deque[float] = deque(maxlen=SAMPLES)
         self._tokens, self._seconds = 0, 0.0
         self.setAccessibleName(self.tr("Tokens a second"))
+        self.setToolTip(self.tr("Tokens a second: how fast the text is written, the newest on the right"))
         self.setFixedSize(self.sizeHint())
 
     def sizeHint(self) -> QSize:
@@ -51,15 +52,14 @@ class RatePlot(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            if len(self._rates) < 2:
+                return
             height, width = self.height() - 3.0, self.width()
             painter.setPen(QPen(colours(self.palette()).line, 1))
             painter.drawLine(QPointF(0, height + 0.5), QPointF(width, height + 0.5))
-            if len(self._rates) < 2:
-                return
             top = max(self._rates) * 1.15 or 1.0
-            step = width / max(30, len(self._rates) - 1)
-            start = 0.0
-            points = [QPointF(start + i * step, height - r / top * height) for i, r in enumerate(self._rates)]
+            step = width / (len(self._rates) - 1)
+            points = [QPointF(i * step, height - r / top * height) for i, r in enumerate(self._rates)]
             accent = self.palette().color(QPalette.ColorRole.Link)
             area = QPainterPath(QPointF(points[0].x(), height))
             for point in points:

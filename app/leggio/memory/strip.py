@@ -11,7 +11,7 @@ from uocr.document import FinishReason, Page
 from uocr.events import PageStarted
 
 from leggio.look.colours import colours
-from leggio.look.units import bytes_text
+from leggio.look.units import bytes_text, number_text, share_text
 from leggio.memory.bar import MemoryBar
 from leggio.memory.rate import RatePlot
 from leggio.reading.engine import EngineFacts
@@ -51,7 +51,7 @@ class ThinProgress(QWidget):
         value = min(max(value, 0), 1000)
         if value != self._value:
             self._value = value
-            self.setAccessibleDescription(f"{value / 10:.0f} %")
+            self.setAccessibleDescription(share_text(value / 1000))
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -78,6 +78,10 @@ class EngineStrip(QWidget):
         self._progress.setAccessibleName(self.tr("Progress of the page"))
         self._rate_text = ""
         self._started: PageStarted | None = None
+        self._memory.setToolTip(self.tr("What Leggio holds now, the model included, and the most it may take"))
+        self._estimate.setToolTip(
+            self.tr("Worked out before anything is held: reading this page never takes more. The mark in the bar below")
+        )
         self._tokens.setToolTip(
             self.tr("Tokens are the pieces of text the model writes one at a time; about four letters each")
         )
@@ -156,7 +160,9 @@ class EngineStrip(QWidget):
         self.rate.restart()
         self._tokens.setText(self.tr("Looking at the page"))
         self._detail.setText(
-            self.tr("{0} visual, {1} prompt tokens").format(f"{started.visual_tokens:,}", f"{started.prompt_tokens:,}")
+            self.tr("{0} visual, {1} prompt tokens").format(
+                number_text(started.visual_tokens), number_text(started.prompt_tokens)
+            )
         )
 
     def advance(self, phase: str, done: int, total: int) -> None:
@@ -167,8 +173,8 @@ class EngineStrip(QWidget):
 
     def count(self, tokens: int, seconds: float) -> None:
         if self.rate.add(tokens, seconds) or not self._rate_text:
-            self._rate_text = f"{self.rate.rate:.0f}" if self.rate.rate else ""
-        words = self.tr("{0} tokens").format(f"{tokens:,}")
+            self._rate_text = number_text(self.rate.rate) if self.rate.rate else ""
+        words = self.tr("{0} tokens").format(number_text(tokens))
         if self._rate_text:
             words = self.tr("{0} · {1} a second").format(words, self._rate_text)
         self._tokens.setText(words)
@@ -181,14 +187,14 @@ class EngineStrip(QWidget):
             self.rest()
             return
         timings = page.timings
-        words = self.tr("{0} tokens").format(f"{timings.generated_tokens:,}")
+        words = self.tr("{0} tokens").format(number_text(timings.generated_tokens))
         if timings.tokens_per_second:
-            words = self.tr("{0} · {1} a second").format(words, f"{timings.tokens_per_second:.0f}")
+            words = self.tr("{0} · {1} a second").format(words, number_text(timings.tokens_per_second))
         self._tokens.setText(words)
         ended = self.finish_words(page.finish_reason)
         looked, wrote = timings.vision_s + timings.prefill_s, timings.decode_s
         # A document from the history may have been read by another program that did not tell its times.
-        told = self.tr("{0} · looked {1} s, wrote {2} s").format(ended, f"{looked:.1f}", f"{wrote:.1f}")
+        told = self.tr("{0} · looked {1} s, wrote {2} s").format(ended, number_text(looked, 1), number_text(wrote, 1))
         if not wrote:
             self._tokens.setText(ended)
         self._detail.setText(told if wrote else "")

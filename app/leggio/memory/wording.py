@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication
 from uocr.errors import OverBudget
 
+from leggio.look.notice import Row
 from leggio.look.units import bytes_text
 
 translate = QCoreApplication.translate
@@ -53,13 +54,17 @@ def category_help(category: str) -> str:
     return helps.get(_plain(category), category)
 
 
-def refusal_rows(error: object) -> list[tuple[str, str]]:
+def refusal_rows(error: object) -> list[Row]:
     """The table of a run that was refused: what each category would take, the sum, the budget. Else nothing."""
     if not isinstance(error, OverBudget):
         return []
-    rows = [(category_name(name), bytes_text(size)) for name, size in error.estimate.items() if size]
+    rows = [
+        Row(category_name(name), bytes_text(size), category_help(name)) for name, size in error.estimate.items() if size
+    ]
+    needed = translate("Memory", "The most that is held at one time; what is given back meanwhile counts once.")
+    budget = translate("Memory", "The most that Leggio may take, set under Settings, Model.")
     return [
         *rows,
-        (translate("Memory", "Needed"), bytes_text(error.needed)),
-        (translate("Memory", "Budget"), bytes_text(error.budget)),
+        Row(translate("Memory", "Needed"), bytes_text(error.needed), needed, True),
+        Row(translate("Memory", "Budget"), bytes_text(error.budget), budget, True),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
@@ -48,7 +48,7 @@ class ModelSheet(QDialog):
         self._checkpoint, self._size_is_known = ABOUT_BYTES, False
         self._list = QListWidget(self)
         self._list.setAccessibleName(self.tr("Models on this machine"))
-        self._list.setSpacing(3)
+        self._list.setUniformItemSizes(True)
         self._use = QPushButton(self.tr("Use"), self)
         self._remove = QPushButton(self.tr("Remove…"), self)
         line = QHBoxLayout()
@@ -69,7 +69,6 @@ class ModelSheet(QDialog):
         self._list.itemSelectionChanged.connect(self._update)
         self._use.clicked.connect(self._use_chosen)
         self._remove.clicked.connect(self._ask_remove)
-        self.setMinimumWidth(560)
         self.refresh()
         self._question = SizeQuestion(FULL_MODEL)
         self._question.answered.connect(self._size_known)
@@ -78,6 +77,7 @@ class ModelSheet(QDialog):
         else:
             self._question.put()
         self._update()
+        self.setMinimumWidth(max(560, self.sizeHint().width()))
 
     def _get_box(self) -> QGroupBox:
         group = QGroupBox(self.tr("Get the full model: {0}").format(FULL_MODEL), self)
@@ -137,6 +137,7 @@ class ModelSheet(QDialog):
             words = self.tr("{0} (in use)").format(words)
         item = QListWidgetItem(words)
         item.setData(Qt.ItemDataRole.UserRole, (name, profile))
+        item.setSizeHint(QSize(0, self._list.fontMetrics().lineSpacing() + 14))
         self._list.addItem(item)
 
     def _chosen(self) -> tuple[str, str]:
@@ -167,8 +168,9 @@ class ModelSheet(QDialog):
             self.refresh()
 
     def _update(self) -> None:
-        name, _ = self._chosen()
+        name, profile = self._chosen()
         self._remove.setEnabled(name != models.BUILT_IN)
+        self._use.setEnabled(f"{name} {profile}".strip() != self._current.strip())
         running = self.puller is not None
         self._get.setVisible(not running)
         self._profile.setEnabled(not running)

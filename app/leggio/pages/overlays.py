@@ -160,6 +160,10 @@ class CaptionItem(QGraphicsItem):
         painter.drawText(place, Qt.AlignmentFlag.AlignCenter, self._text)
 
 
+_AROUND = 12
+"""Page pixels that the line around a mark stays away from it at most."""
+
+
 class MarkItem(QGraphicsItem):
     """A place for a second look: ink outside every box ("missed") or a box without ink ("invented")."""
 
@@ -173,7 +177,8 @@ class MarkItem(QGraphicsItem):
         CaptionItem(rect, "?", self._colour, self, outside=True)
 
     def boundingRect(self) -> QRectF:
-        return self.rect.adjusted(-4, -4, 4, 4)
+        around = _AROUND + 4
+        return self.rect.adjusted(-around, -around, around, around)
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         pen = QPen(self._colour, 2, Qt.PenStyle.DotLine)
@@ -182,7 +187,9 @@ class MarkItem(QGraphicsItem):
         fill = QColor(self._colour)
         fill.setAlpha(24)
         painter.setBrush(fill)
-        painter.drawRect(self.rect)
+        away = 3 / max(1e-3, painter.worldTransform().m11())  # screen points: the line does not lie on the ink
+        away = min(away, _AROUND)
+        painter.drawRect(self.rect.adjusted(-away, -away, away, away))
 
 
 class RegionItem(QGraphicsItem):

@@ -6,6 +6,7 @@ from PySide6.QtCore import QCoreApplication
 from uocr.errors import UocrError
 
 from leggio.look.told import Told, notes_told, told
+from leggio.look.units import number_text, share_text
 from leggio.pages.items import PageItem, PageState
 
 translate = QCoreApplication.translate
@@ -20,7 +21,7 @@ def badge(item: PageItem) -> str:
             "decode": translate("Pages", "Writing"),
         }
         word = words.get(item.phase, translate("Pages", "Reading"))
-        return f"{word} {item.progress:.0%}" if item.phase in ("vision", "prefill") else word
+        return f"{word} {share_text(item.progress)}" if item.phase in ("vision", "prefill") else word
     return {
         PageState.NEW: translate("Pages", "Not read"),
         PageState.WAITING: translate("Pages", "Waiting"),
@@ -40,7 +41,7 @@ def explain(item: PageItem) -> Told:
     if item.state is PageState.CUT:
         count = item.page.timings.generated_tokens if item.page else 0
         words = translate("Pages", "The page did not fit: reading stopped after {0} tokens, the text below ends early.")
-        return Told(words.format(f"{count:,}"))
+        return Told(words.format(number_text(count)))
     if item.state is PageState.DONE:
         return notes_told(item.page.problems[:2]) if item.page else Told("")
     return Told(

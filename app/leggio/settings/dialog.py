@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, Qt
@@ -46,6 +47,7 @@ class SettingsDialog(QDialog):
             (self._engine, self.tr("Model")),
         ):
             page = QWidget(self)
+            page.setAutoFillBackground(sys.platform != "darwin")  # the pane's own shade is for macOS alone
             box = QVBoxLayout(page)
             box.setContentsMargins(20, 18, 20, 18)
             box.addWidget(form)
@@ -65,7 +67,7 @@ class SettingsDialog(QDialog):
         box.addWidget(tabs)
         box.addWidget(self._problem)
         box.addWidget(buttons)
-        self.setMinimumWidth(520)
+        self.setMinimumWidth(max(520, self.sizeHint().width()))
 
     def _take(self) -> None:
         try:
@@ -116,7 +118,7 @@ class ReadWithDialog(QDialog):
         box.addWidget(words)
         box.addWidget(self._form)
         box.addWidget(buttons)
-        self.setMinimumWidth(480)
+        self.setMinimumWidth(max(480, self.sizeHint().width()))
 
     @property
     def changes(self) -> dict[str, Any]:

@@ -33,6 +33,10 @@ _SPECIAL: dict[str, Any] = {
     "loop_history": QT_TRANSLATE_NOOP("Settings", "never stop"),
 }
 """What the least value means, in words."""
+_EMPTY: dict[str, tuple[str, Any]] = {
+    "memory_budget": ("0", QT_TRANSLATE_NOOP("Settings", "80 % of this machine")),
+}
+"""Values that an empty line stands for, and what it says then."""
 _MODEL_S_OWN = -1  # what a spin box shows for None
 
 
@@ -74,6 +78,8 @@ class SettingsForm(QWidget):
             widget.setAccessibleDescription(help_text)
             self._widgets[f.name] = widget
             form.addRow("" if isinstance(widget, QCheckBox) else title, widget)
+            if (label := form.labelForField(widget)) is not None:
+                label.setToolTip(help_text)
 
     def _widget(self, f: dataclasses.Field[Any], kind: type, optional: bool, value: Any, title: str) -> QWidget:
         if kind is bool:
@@ -95,9 +101,10 @@ class SettingsForm(QWidget):
                 spin.setSpecialValueText(shown(_SPECIAL.get(f.name, "as the model says")))
             spin.setValue(_MODEL_S_OWN if value is None else int(value))
             return spin
-        line = QLineEdit("" if value is None else str(value), self)
-        if optional:
-            line.setPlaceholderText(translate("Settings", "as the model says"))
+        empty, words = _EMPTY.get(f.name, (None, ""))
+        line = QLineEdit("" if value == empty else str(value), self)
+        if optional or words:
+            line.setPlaceholderText(shown(words) or translate("Settings", "as the model says"))
         return line
 
     @property
@@ -106,12 +113,12 @@ class SettingsForm(QWidget):
         found: dict[str, Any] = {}
         for name, widget in self._widgets.items():
             before = getattr(self._values, name)
-            now = self._value(widget, before)
+            now = self._value(name, widget, before)
             if now != before:
                 found[name] = now
         return found
 
-    def _value(self, widget: QWidget, before: Any) -> Any:
+    def _value(self, name: str, widget: QWidget, before: Any) -> Any:
         if isinstance(widget, QCheckBox):
             return widget.isChecked()
         if isinstance(widget, QComboBox):
@@ -120,6 +127,8 @@ class SettingsForm(QWidget):
         if isinstance(widget, QSpinBox):
             return None if widget.value() == _MODEL_S_OWN else widget.value()
         assert isinstance(widget, QLineEdit)
+        if not widget.text() and name in _EMPTY:
+            return _EMPTY[name][0]
         return widget.text() if widget.text() or isinstance(before, str) else None
 
 

@@ -62,15 +62,15 @@ class WindowSettings:
         QT_TRANSLATE_NOOP("Settings", "Show the page that is being read"),
         QT_TRANSLATE_NOOP("Settings", "Until you choose another page yourself"),
     )
-    doubt: int = _option(
-        0,
-        QT_TRANSLATE_NOOP("Settings", "Mark words below"),
-        QT_TRANSLATE_NOOP("Settings", "Percent of certainty under which a word is marked; 0: as the model suggests"),
-    )
     keep_history: bool = _option(
         True,
         QT_TRANSLATE_NOOP("Settings", "Keep a history of documents"),
         QT_TRANSLATE_NOOP("Settings", "Stored on this machine only; needed to go on after an interruption"),
+    )
+    doubt: int = _option(
+        0,
+        QT_TRANSLATE_NOOP("Settings", "Mark words below"),
+        QT_TRANSLATE_NOOP("Settings", "Percent of certainty under which a word is marked; 0: as the model suggests"),
     )
     text_size: int = _option(
         0,

@@ -39,7 +39,7 @@ class BlockEditor(QPlainTextEdit):
         self.setFont(font)
         self._index, self._before = index, text
         self.setPlainText(text)
-        height = max(place.height() + 24, self.fontMetrics().lineSpacing() * 3 + 16)
+        height = max(place.height() + 14, self.fontMetrics().lineSpacing() * 3 + 16)
         parent = self.parentWidget()
         limit = parent.height() if parent is not None else height
         height = min(height, limit - 8)

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QTextEdit, QToolTip, QWidget
 from uocr.document import Block
 
 from leggio.look.colours import label_colour
+from leggio.look.units import share_text
 from leggio.transcript.formulas import FormulaImages
 from leggio.transcript.writer import DOUBT_PROPERTY, BlockWriter
 
@@ -179,7 +180,7 @@ class TranscriptView(QTextEdit):
                 sure = float(format_.property(DOUBT_PROPERTY))
                 QToolTip.showText(
                     event.globalPos(),
-                    self.tr("The model was only {0} sure of this word").format(f"{sure:.0%}"),
+                    self.tr("The model was only {0} sure of this word").format(share_text(sure)),
                     self,
                 )
             else:

@@ -609,6 +609,14 @@
         <source>reading takes at most {0}</source>
         <translation>la lettura richiede al massimo {0}</translation>
     </message>
+    <message>
+        <source>What Leggio holds now, the model included, and the most it may take</source>
+        <translation>Ciò che Leggio occupa ora, modello compreso, e il massimo che può usare</translation>
+    </message>
+    <message>
+        <source>Worked out before anything is held: reading this page never takes more. The mark in the bar below</source>
+        <translation>Calcolato prima di occupare memoria: leggere questa pagina non ne usa mai di più. È il segno nella barra qui sotto</translation>
+    </message>
 </context>
 <context>
     <name>ExportController</name>
@@ -824,6 +832,10 @@
         <source>Forget every document of the history? The files themselves stay.</source>
         <translation>Dimenticare tutti i documenti della cronologia? I file restano.</translation>
     </message>
+    <message>
+        <source>Built-in model</source>
+        <translation>Modello incluso</translation>
+    </message>
 </context>
 <context>
     <name>Incoming</name>
@@ -979,6 +991,14 @@
     <message>
         <source>Budget</source>
         <translation>Disponibile</translation>
+    </message>
+    <message>
+        <source>The most that is held at one time; what is given back meanwhile counts once.</source>
+        <translation>Il massimo occupato nello stesso momento; ciò che nel frattempo si libera conta una volta sola.</translation>
+    </message>
+    <message>
+        <source>The most that Leggio may take, set under Settings, Model.</source>
+        <translation>Il massimo che Leggio può usare, si sceglie in Impostazioni, Modello.</translation>
     </message>
 </context>
 <context>
@@ -1184,6 +1204,10 @@
         <source>Pages</source>
         <translation>Pagine</translation>
     </message>
+    <message>
+        <source>Pages appear here.</source>
+        <translation>Qui compaiono le pagine.</translation>
+    </message>
 </context>
 <context>
     <name>Pages</name>
@@ -1303,6 +1327,10 @@
     <message>
         <source>Tokens a second</source>
         <translation>Token al secondo</translation>
+    </message>
+    <message>
+        <source>Tokens a second: how fast the text is written, the newest on the right</source>
+        <translation>Token al secondo: quanto in fretta si scrive il testo, i più recenti a destra</translation>
     </message>
 </context>
 <context>
@@ -1603,6 +1631,10 @@
     <message>
         <source>The model sees several pages at once, in context: tables and sentences may go on over page ends. Takes more memory; close-ups are not made. Only for models that were trained for it.</source>
         <translation>Il modello vede più pagine insieme, nel loro contesto: tabelle e frasi possono continuare da una pagina all&apos;altra. Serve più memoria; non si fanno ingrandimenti. Solo per modelli addestrati a farlo.</translation>
+    </message>
+    <message>
+        <source>80 % of this machine</source>
+        <translation>80 % di questo computer</translation>
     </message>
 </context>
 <context>

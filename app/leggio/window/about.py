@@ -68,9 +68,12 @@ class AboutDialog(QDialog):
         licence.setWordWrap(True)
         parts = QPlainTextEdit(self)
         parts.setReadOnly(True)
-        parts.setPlainText("\n".join(licence_lines(facts)))
+        lines = licence_lines(facts)
+        parts.setPlainText("\n".join(lines))
         parts.setAccessibleName(translate("About", "Parts and licences"))
-        parts.setMinimumHeight(210)
+        margins = 2 * (parts.document().documentMargin() + parts.frameWidth())
+        parts.setMinimumHeight(int(parts.fontMetrics().lineSpacing() * len(lines) + margins + 2))
+        parts.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.reject)
         box = QVBoxLayout(self)
@@ -78,7 +81,7 @@ class AboutDialog(QDialog):
         box.setSpacing(12)
         for part in (title, words, licence, parts, buttons):
             box.addWidget(part)
-        self.setMinimumWidth(480)
+        self.setMinimumWidth(max(480, self.sizeHint().width()))
         self.setWindowModality(Qt.WindowModality.WindowModal)
 
 
