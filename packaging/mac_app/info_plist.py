@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mac_app.project import IDENTIFIER, MINIMUM_MACOS, NAME, Project
+from mac_app.qt import LANGUAGES
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def info_plist(project: Project) -> dict[str, Any]:
         "CFBundleVersion": project.version,
         "CFBundleShortVersionString": project.version,
         "CFBundleDevelopmentRegion": "en",
-        "CFBundleLocalizations": ["en", "it"],
+        "CFBundleLocalizations": ["en", *LANGUAGES],
         "CFBundleDocumentTypes": document_types(),
         "LSMinimumSystemVersion": ".".join(map(str, MINIMUM_MACOS)),
         "LSApplicationCategoryType": "public.app-category.productivity",

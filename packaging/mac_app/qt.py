@@ -21,7 +21,15 @@ PLUGINS = {
     "iconengines": ("svgicon",),  # symbols and formulas
     "imageformats": ("gif", "jpeg", "svg", "tiff", "webp"),  # pictures that other programs put on the clipboard
 }
-FILES = ("__init__.py", "_config.py", "_git_pyside_version.py", "support")
+LANGUAGES = ("it",)
+"""Besides English; Qt's own words in dialogs and menus."""
+FILES = (
+    "__init__.py",
+    "_config.py",
+    "_git_pyside_version.py",
+    "support",
+    *(f"Qt/translations/qtbase_{language}.qm" for language in LANGUAGES),
+)
 
 
 def trim(site: Path) -> int:
@@ -33,11 +41,11 @@ def trim(site: Path) -> int:
     kept = [package / f"{module}.abi3.so" for module in MODULES] + [
         package / "Qt" / "plugins" / folder / f"libq{name}.dylib" for folder, names in PLUGINS.items() for name in names
     ]
-    for path in kept:
-        if not path.is_file():
+    others = [package / name for name in FILES]
+    for path in [*kept, *others]:
+        if not path.exists():
             raise StepFailed(f"{path.relative_to(site)} is not in this PySide6; mend the table in mac_app/qt.py.")
-    kept += _loaded_by(kept, package)
-    _keep(package, [*kept, *(package / name for name in FILES)])
+    _keep(package, [*kept, *_loaded_by(kept, package), *others])
     return before - _size(package)
 
 

@@ -22,6 +22,7 @@ PARTS = (
     "PySide6/Qt/plugins/platforms/libqcocoa.dylib",
     "PySide6/Qt/plugins/platforms/libqoffscreen.dylib",
     "PySide6/Qt/plugins/styles/libqmacstyle.dylib",
+    "PySide6/Qt/translations/qtbase_it.qm",
 )
 """Must be there, below the folder of Python packages. Kernel sources stay beside the compiled library: macOS may
 refuse a library that another version of Xcode made."""

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import metal_library
 from mac_app.project import NAME, Project
 from mac_app.signing import IDENTITY_VARIABLE
 
@@ -23,7 +24,10 @@ def bundle(context: Context) -> dict[str, Any]:
     """Leggio.app, built, trimmed, thinned and looked over."""
     _mac(context, "build")
     app = Project(context.root).app
-    return {"bytes": sum(p.lstat().st_size for p in app.rglob("*") if not p.is_dir())}
+    return {
+        "bytes": sum(p.lstat().st_size for p in app.rglob("*") if not p.is_dir()),
+        "compiled kernels": any(app.rglob(metal_library.LIBRARY)),
+    }
 
 
 def signing(context: Context) -> dict[str, Any]:

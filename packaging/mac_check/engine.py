@@ -22,6 +22,8 @@ CHARACTERS_WORSE = 0.001
 """Share of characters by which the GPU's own reading may be worse than the CPU's."""
 FULL_MODEL_BYTES = 6_000_000_000
 FULL_MODEL = "q4"
+FRAMEWORKS = ("Metal", "MetalPerformanceShaders", "Foundation", "CoreGraphics")
+"""As CMakeLists.txt links the engine."""
 CHECKS = re.compile(r"^(exact|fast): (\d+) checks, (\d+) failures, largest error ([\d.]+|inf|nan) of its bound", re.M)
 
 
@@ -91,8 +93,8 @@ def operators_command(root: Path, program: Path, compiler: tuple[str, ...] = ("x
         '-DUOCR_VERSION_STRING="mac_check"',
         *(f"-I{folder}" for folder in folders),
         *sources,
-        *("-framework", "Metal", "-framework", "Foundation", "-weak_framework", "MetalPerformanceShaders"),
-        *("-o", program),
+        *(word for name in FRAMEWORKS for word in ("-framework", name)),
+        *("-lobjc", "-o", program),
     ]
 
 

@@ -130,7 +130,8 @@ def pyside(site: Path) -> Path:
     ):
         write(package / "Qt" / "plugins" / f"{name}.dylib", plugin)
     for name in ("__init__.py", "_config.py", "_git_pyside_version.py", "support/__init__.py", "QtCore.pyi",
-                 "Qt/qml/QtQuick/qmldir", "Qt/translations/qt_it.qm", "Qt/libexec/uic", "typesystems/core.xml",
+                 "Qt/qml/QtQuick/qmldir", "Qt/translations/qtbase_it.qm", "Qt/translations/qtbase_de.qm",
+                 "Qt/libexec/uic", "typesystems/core.xml",
                  "Designer.app/Contents/Info.plist"):
         write(package / name, "x")
     return package
@@ -152,7 +153,7 @@ def bundle(folder: Path) -> Path:
     (python / "Python").symlink_to("Versions/Current/Python")
     write(packages / "uocr" / "libuocr.dylib", Mac(name="@rpath/libuocr.dylib").data())
     for name in ("uocr/kernels/gemm.metal", "uocr/resources/models/built-in.uocr", "uocr/resources/samples/scan.jpg",
-                 "leggio/translations/leggio_it.qm", "leggio/main.py"):
+                 "leggio/translations/leggio_it.qm", "leggio/main.py", "PySide6/Qt/translations/qtbase_it.qm"):
         write(packages / name, "x")
     for name in ("platforms/libqcocoa", "platforms/libqoffscreen", "styles/libqmacstyle"):
         write(packages / "PySide6" / "Qt" / "plugins" / f"{name}.dylib", Mac().data())

@@ -36,7 +36,8 @@ def test_trimming_leaves_what_leggio_loads(tmp_path: Path) -> None:
     assert {path for path in left if path.endswith(".so")} == {f"{module}.abi3.so" for module in qt.MODULES}
     assert {path.name for path in (package / "Qt" / "lib").iterdir()} == {f"{m}.framework" for m in qt.MODULES}
     assert "libpyside6.abi3.6.9.dylib" in left and "libpyside6qml.abi3.6.9.dylib" not in left
-    assert {path.name for path in (package / "Qt").iterdir()} == {"lib", "plugins"}
+    assert {path.name for path in (package / "Qt").iterdir()} == {"lib", "plugins", "translations"}
+    assert {path.name for path in (package / "Qt" / "translations").iterdir()} == {"qtbase_it.qm"}
     plugins = {path.removeprefix("Qt/plugins/") for path in left if path.startswith("Qt/plugins/")}
     assert plugins == {f"{folder}/libq{name}.dylib" for folder, names in qt.PLUGINS.items() for name in names}
     assert not [path for path in left if "qml" in path.lower() or "Designer" in path or path.endswith(".pyi")]

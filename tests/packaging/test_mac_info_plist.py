@@ -41,6 +41,12 @@ def test_the_plist_says_version_system_and_category() -> None:
     assert "AGPL" in plist["NSHumanReadableCopyright"]
 
 
+def test_it_speaks_the_languages_that_the_window_has() -> None:
+    translations = (ROOT / "app" / "leggio" / "translations").glob("leggio_*.qm")
+    languages = {path.stem.removeprefix("leggio_") for path in translations}
+    assert set(info_plist(Project())["CFBundleLocalizations"]) == {"en", *languages}
+
+
 def test_only_permissions_that_are_needed_are_asked_for() -> None:
     asked = {key for key in info_plist(Project()) if key.endswith("UsageDescription")}
     assert asked == {f"NS{place}UsageDescription" for place in
