@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard packaging/*.py) $(shell find engine/src engine/include -name '*.[ch]' 2>/dev/null) $(wildcard resources/models/*.uocr)
 
-.PHONY: demo test check app bench screenshots train-smoke lint clean help
+.PHONY: demo test check check-cuda app bench screenshots train-smoke lint clean help
 help:
 	@echo "make demo    read the sample pages with the built-in model"
 	@echo "make test    run every test (long suites: make check)"
 	@echo "make app     open the window"
 	@echo "make check   every test, the long ones too"
+	@echo "make check-cuda   the GPU kernels on an NVIDIA GPU: right, and how fast"
 	@echo "make bench   measure this machine: engine and window"
 	@echo "make screenshots   draw the window's main states into docs/images"
 	@echo "make lint    ruff and mypy"
@@ -37,6 +38,10 @@ test: $(VENV)/.dev
 
 check: $(VENV)/.dev
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m "slow or not slow" $(QT_MISSING) $(TESTS)
+
+# Needs no .venv: python, a C compiler, nvcc, a GPU; what is missing is said in one line.
+check-cuda:
+	$(PYTHON) tests/metal/cuda/check.py
 
 app: $(VENV)/.dev
 	$(BIN)/leggio

@@ -121,6 +121,7 @@ typedef struct gpu_decode_args {
 typedef struct gpu_choose_args {
     uint32_t usable, banned, blocks;
     int32_t forced; /* -1: none */
+    int32_t never;  /* an id that is no choice at all, with or without the guard; -1: none */
 } gpu_choose_args;
 
 typedef struct gpu_choice { /* what choose_merge writes */
@@ -130,7 +131,8 @@ typedef struct gpu_choice { /* what choose_merge writes */
 } gpu_choice;
 
 typedef struct gpu_choose_part { /* of one threadgroup of choose_blocks */
-    float largest, sum, allowed;
+    float largest, sum;  /* of all logits: sum of exp(logit - largest) */
+    float best, allowed; /* of ids that are a choice, and of those that are not banned */
     int32_t id, allowed_id;
     uint32_t finite;
 } gpu_choose_part;

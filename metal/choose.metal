@@ -22,8 +22,8 @@ static inline void best_of(thread float &value, thread int &id) {
     value = top;
 }
 
-// A stretch of logits a threadgroup: largest, sum of exp(logit - largest), the best that may be chosen.
-// Ids from banned_list, written by guard_ban, and from the host's list are not chosen.
+// A stretch of logits a threadgroup: largest, sum of exp(logit - largest), the best choice, the best that may be
+// chosen. Ids from banned_list, written by guard_ban, and from the host's list may not.
 kernel void
 choose_blocks(device const float *logits [[buffer(0)]], constant int *banned [[buffer(1)]],
               device const int *banned_list [[buffer(2)]], device const uint *banned_count [[buffer(3)]],
@@ -35,18 +35,21 @@ choose_blocks(device const float *logits [[buffer(0)]], constant int *banned [[b
     threadgroup gpu_choose_part found[32];
     const uint length = (args.usable + args.blocks - 1) / args.blocks;
     const uint first = group * length, end = min(first + length, args.usable), listed = banned_count[0];
-    float largest = -INFINITY, allowed = -INFINITY, sum = 0.0f;
+    float largest = -INFINITY, best = -INFINITY, allowed = -INFINITY, sum = 0.0f;
     int id = -1, allowed_id = -1;
     uint odd = 0;
     for (uint i = first + index; i < end; i += threads) { // rising ids: the first of equals stays
         const float x = logits[i];
         odd |= isfinite(x) ? 0u : 1u;
-        if (id < 0 || x > largest) largest = x, id = int(i);
+        if (x > largest) largest = x;
+        if (int(i) == args.never) continue;
+        if (id < 0 || x > best) best = x, id = int(i);
         if ((allowed_id < 0 || x > allowed) && !is_banned(banned, args.banned, i) &&
             !is_listed(banned_list, listed, i))
             allowed = x, allowed_id = int(i);
     }
-    best_of(largest, id);
+    largest = simd_max(largest);
+    best_of(best, id);
     best_of(allowed, allowed_id);
     for (uint i = first + index; i < end; i += threads) sum += precise::exp(logits[i] - largest);
     sum = simd_sum(sum);
@@ -54,6 +57,7 @@ choose_blocks(device const float *logits [[buffer(0)]], constant int *banned [[b
     if (lane == 0) {
         found[simdgroup].largest = largest;
         found[simdgroup].sum = sum;
+        found[simdgroup].best = best;
         found[simdgroup].allowed = allowed;
         found[simdgroup].id = id;
         found[simdgroup].allowed_id = allowed_id;
@@ -61,23 +65,26 @@ choose_blocks(device const float *logits [[buffer(0)]], constant int *banned [[b
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (simdgroup != 0) return; // after the last threadgroup barrier
-    largest = -INFINITY, allowed = -INFINITY, sum = 0.0f, id = -1, allowed_id = -1, odd = 0;
+    largest = -INFINITY, best = -INFINITY, allowed = -INFINITY, sum = 0.0f, id = -1, allowed_id = -1, odd = 0;
     float mine = -INFINITY;
     if (lane < simdgroups) {
-        mine = largest = found[lane].largest;
+        mine = found[lane].largest;
+        best = found[lane].best;
         allowed = found[lane].allowed;
         sum = found[lane].sum;
         id = found[lane].id;
         allowed_id = found[lane].allowed_id;
         odd = found[lane].finite ? 0 : 1;
     }
-    best_of(largest, id);
+    largest = simd_max(mine);
+    best_of(best, id);
     best_of(allowed, allowed_id);
     sum = simd_sum(sum == 0.0f ? 0.0f : sum * precise::exp(mine - largest));
     odd = simd_max(odd);
     if (lane == 0) {
         parts[group].largest = largest;
         parts[group].sum = sum;
+        parts[group].best = best;
         parts[group].allowed = allowed;
         parts[group].id = id;
         parts[group].allowed_id = allowed_id;
@@ -91,27 +98,28 @@ kernel void choose_merge(device const float *logits [[buffer(0)]],
                          device gpu_choice *choice [[buffer(2)]],
                          constant gpu_choose_args &args [[buffer(3)]],
                          uint lane [[thread_index_in_simdgroup]]) {
-    float largest = -INFINITY, allowed = -INFINITY, sum = 0.0f;
+    float largest = -INFINITY, best = -INFINITY, allowed = -INFINITY, sum = 0.0f;
     int id = -1, allowed_id = -1;
     uint odd = 0;
     for (uint i = lane; i < args.blocks; i += 32) {
         odd |= parts[i].finite ? 0u : 1u;
-        if (parts[i].id >= 0 && (id < 0 || parts[i].largest > largest))
-            largest = parts[i].largest, id = parts[i].id;
+        largest = max(largest, parts[i].largest);
+        if (parts[i].id >= 0 && (id < 0 || parts[i].best > best)) best = parts[i].best, id = parts[i].id;
         if (parts[i].allowed_id >= 0 && (allowed_id < 0 || parts[i].allowed > allowed))
             allowed = parts[i].allowed, allowed_id = parts[i].allowed_id;
     }
-    best_of(largest, id);
+    largest = simd_max(largest);
+    best_of(best, id);
     best_of(allowed, allowed_id);
     for (uint i = lane; i < args.blocks; i += 32)
-        if (parts[i].id >= 0) sum += parts[i].sum * precise::exp(parts[i].largest - largest);
+        if (parts[i].sum != 0.0f) sum += parts[i].sum * precise::exp(parts[i].largest - largest);
     sum = simd_sum(sum);
     odd = simd_max(odd);
     if (lane != 0) return;
-    const int best = max(id, 0);
-    const int chosen = args.forced >= 0 ? args.forced : allowed_id >= 0 ? allowed_id : best;
+    const int unguarded = max(id, 0);
+    const int chosen = args.forced >= 0 ? args.forced : allowed_id >= 0 ? allowed_id : unguarded;
     choice->id = chosen;
-    choice->unguarded = best;
+    choice->unguarded = unguarded;
     choice->log_sum_exp = largest + precise::log(sum);
     choice->logprob = (logits[chosen] - largest) - precise::log(sum);
     choice->finite = odd == 0 ? 1 : 0;

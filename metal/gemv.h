@@ -11,10 +11,10 @@ struct input_row {
     uint norm_type; // GPU_NO_BIAS: no norm
     float factor;
 
-    float at(uint i) const {
+    inline float at(uint i) const {
         return norm_type == GPU_NO_BIAS ? x[i] : x[i] * factor * vector_at(norm, norm_type, i);
     }
-    float4 at4(uint i) const {
+    inline float4 at4(uint i) const {
         const float4 v = float4(((device const packed_float4 *)(x + i))[0]);
         return norm_type == GPU_NO_BIAS ? v : v * factor * vector4_at(norm, norm_type, i);
     }
@@ -27,7 +27,9 @@ static inline float rms_factor(device const float *x, uint cols, float eps, uint
     return 1.0f / sqrt(simd_sum(square) / float(cols) + eps);
 }
 
-// sum[r] += this lane's share of row row0 + r times the input, r < count. Scales lie beside quantised rows.
+// sum[r] += this lane's share of row row0 + r times the input, r < count; the sums beyond are of no use. Scales lie
+// beside quantised rows. Rows past the end repeat the last instead of being left out: without a branch the loads of
+// all rows are underway together.
 template <uint TYPE, uint ROWS>
 static inline void row_products(device const uchar *payload, device const half *scales,
                                 thread const input_row &x, uint cols, ulong row0, uint count, uint lane,
@@ -39,8 +41,7 @@ static inline void row_products(device const uchar *payload, device const half *
             const float4 low = x.at4(g * GROUP + j), high = x.at4(g * GROUP + GROUP / 2 + j);
             const float zero = -8.0f * (dot(low, float4(1.0f)) + dot(high, float4(1.0f)));
             for (uint r = 0; r < ROWS; r++) {
-                if (r >= count) break;
-                const ulong group = (row0 + r) * (cols / GROUP) + g;
+                const ulong group = (row0 + min(r, count - 1)) * (cols / GROUP) + g;
                 const uchar4 q = ((device const uchar4 *)(payload + group * (GROUP / 2) + j))[0];
                 sum[r] += float(scales[group]) *
                           (dot(float4(q & uchar4(15)), low) + dot(float4(q >> uchar4(4)), high) + zero);
@@ -50,8 +51,7 @@ static inline void row_products(device const uchar *payload, device const half *
         for (uint i = 4 * lane; i < cols; i += 128) {
             const float4 v = x.at4(i);
             for (uint r = 0; r < ROWS; r++) {
-                if (r >= count) break;
-                const ulong at = (row0 + r) * cols + i;
+                const ulong at = (row0 + min(r, count - 1)) * cols + i;
                 const char4 q = ((device const char4 *)(payload + at))[0];
                 sum[r] += float(scales[at / GROUP]) * dot(float4(q), v);
             }
@@ -61,8 +61,7 @@ static inline void row_products(device const uchar *payload, device const half *
         for (uint i = 4 * lane; i < whole; i += 128) {
             const float4 v = x.at4(i);
             for (uint r = 0; r < ROWS; r++) {
-                if (r >= count) break;
-                const ulong at = (row0 + r) * cols + i;
+                const ulong at = (row0 + min(r, count - 1)) * cols + i;
                 if (TYPE == F16)
                     sum[r] += dot(float4(((device const packed_half4 *)(payload + 2 * at))[0]), v);
                 else sum[r] += dot(float4(((device const packed_float4 *)(payload + 4 * at))[0]), v);
@@ -72,8 +71,7 @@ static inline void row_products(device const uchar *payload, device const half *
         if (i < cols) {
             const float v = x.at(i);
             for (uint r = 0; r < ROWS; r++) {
-                if (r >= count) break;
-                const ulong at = (row0 + r) * cols + i;
+                const ulong at = (row0 + min(r, count - 1)) * cols + i;
                 sum[r] += v * (TYPE == F16 ? float(((device const half *)payload)[at])
                                            : ((device const float *)payload)[at]);
             }

@@ -3,6 +3,7 @@
 
 constant uint TABLE_TYPE [[function_constant(0)]]; // embed_rows; norm weight of norm_rows
 constant uint RMS [[function_constant(1)]];        // norm_rows: 1 RMS norm, 0 layer norm
+constant uint BIAS_TYPE [[function_constant(2)]];  // of norm_rows' bias
 
 // One threadgroup a row.
 kernel void copy_rows(device const float *x [[buffer(0)]], device float *y [[buffer(1)]],
@@ -83,6 +84,6 @@ kernel void norm_rows(device const float *x [[buffer(0)]], device const uchar *w
     const float factor = 1.0f / sqrt(simd_sum(square) / float(args.cols) + args.eps);
     for (uint i = lane; i < args.cols; i += 32) {
         const float normal = vector_at(weight, TABLE_TYPE, i) * ((source[i] - mean) * factor);
-        target[i] = RMS == 0 ? normal + vector_at(bias, TABLE_TYPE, i) : normal;
+        target[i] = RMS == 0 ? normal + vector_at(bias, BIAS_TYPE, i) : normal;
     }
 }

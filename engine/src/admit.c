@@ -42,7 +42,8 @@ static void fill(const uocr_engine *engine, const uocr_request *request, uocr_me
     *estimate = (uocr_memory_estimate){.size = sizeof *estimate};
     category[UOCR_MEMORY_MODEL] = engine->file.bytes;
     category[UOCR_MEMORY_TRANSIENT] =
-        engine->idle_transient + uocr_memory_rounded(uocr_run_bytes(request)) + uocr_sampler_bytes(request);
+        engine->idle_transient + uocr_memory_rounded(uocr_run_bytes(request)) + uocr_sampler_bytes(request) +
+        uocr_run_ahead_bytes(&model, request);
     add_vision(&model, request, category);
     add_decoder(&model, request, category);
     uint64_t both = category[UOCR_MEMORY_TRANSIENT] + category[UOCR_MEMORY_VISION_FEATURES];

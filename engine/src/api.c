@@ -63,22 +63,56 @@ static uocr_status check_options(const uocr_engine_options *options, uocr_error 
     return UOCR_OK;
 }
 
-static uocr_status open_backend(uocr_engine *engine, const uocr_engine_options *options, uocr_error *error) {
-#ifdef UOCR_GPU
-    if (options->backend == UOCR_BACKEND_METAL) {
-        return uocr_backend_gpu_open(&engine->file, options->precision, &engine->memory, &engine->profile,
-                                     &engine->backend, error);
-    }
-#endif
+static uocr_status open_cpu(uocr_engine *engine, const uocr_engine_options *options, uocr_error *error) {
     return uocr_backend_cpu_create(&engine->file.config, engine->threads, options->precision, options->simd,
                                    &engine->memory, &engine->profile, &engine->backend, error);
 }
 
+#ifdef UOCR_GPU
+/* What a GPU can hold at once is the budget, and no budget is larger. */
+static uocr_status bound_budget(uocr_engine *engine, uint64_t asked, uocr_error *error) {
+    uint64_t working_set = engine->backend->working_set;
+    if (working_set > 0 && asked > working_set) {
+        return uocr_fail(error, UOCR_OVER_BUDGET, asked, working_set,
+                         "The memory budget is %.1f MB and this GPU holds at most %.1f MB at once; lower it, or use the "
+                         "cpu back end.",
+                         (double)asked / 1e6, (double)working_set / 1e6);
+    }
+    engine->memory.budget = asked > 0 ? asked : working_set > 0 ? working_set : default_budget();
+    return UOCR_OK;
+}
+
+/* The GPU where it was asked for, or where it comes first; then what keeps it from opening is no error. */
+static uocr_status open_gpu(uocr_engine *engine, const uocr_engine_options *options, uocr_error *error) {
+    bool must = options->backend == UOCR_BACKEND_METAL, first = false;
+#ifdef UOCR_GPU_FIRST
+    first = options->backend == UOCR_BACKEND_AUTO;
+#endif
+    if (!must && !first) {
+        return UOCR_OK;
+    }
+    engine->memory.budget = options->memory_budget > 0 ? options->memory_budget : UINT64_MAX;
+    uocr_status status = uocr_backend_gpu_open(&engine->file, options->precision, &engine->memory, &engine->profile,
+                                               &engine->backend, must ? error : NULL);
+    if (status != UOCR_OK) {
+        return must ? status : UOCR_OK;
+    }
+    return bound_budget(engine, options->memory_budget, error);
+}
+#endif
+
 static uocr_status start(uocr_engine *engine, const uocr_engine_options *options, uocr_error *error) {
     UOCR_TRY(uocr_model_file_open(options->model_path, &engine->file, error));
     UOCR_TRY(uocr_weights_bind(&engine->file, &engine->weights, error));
-    engine->memory.budget = options->memory_budget > 0 ? options->memory_budget : default_budget();
     uint64_t held = engine->file.bytes + sizeof *engine;
+    engine->profile.enabled = options->profile != 0;
+    engine->threads = options->threads > 0 ? options->threads : uocr_pool_default_threads();
+#ifdef UOCR_GPU
+    UOCR_TRY(open_gpu(engine, options, error));
+#endif
+    if (!engine->backend) {
+        engine->memory.budget = options->memory_budget > 0 ? options->memory_budget : default_budget();
+    }
     if (held > engine->memory.budget) {
         return uocr_fail(
             error, UOCR_OVER_BUDGET, held, engine->memory.budget,
@@ -88,9 +122,7 @@ static uocr_status start(uocr_engine *engine, const uocr_engine_options *options
     }
     uocr_memory_count(&engine->memory, UOCR_MEMORY_MODEL, engine->file.bytes);
     uocr_memory_count(&engine->memory, UOCR_MEMORY_TRANSIENT, sizeof *engine);
-    engine->profile.enabled = options->profile != 0;
-    engine->threads = options->threads > 0 ? options->threads : uocr_pool_default_threads();
-    uocr_status status = open_backend(engine, options, error);
+    uocr_status status = engine->backend ? UOCR_OK : open_cpu(engine, options, error);
     if (status == UOCR_OUT_OF_MEMORY) {
         return uocr_fail(
             error, UOCR_OVER_BUDGET, held, engine->memory.budget,

@@ -74,11 +74,41 @@ typedef struct uocr_choice {
     bool finite;       /* every logit below `usable` is finite */
 } uocr_choice;
 
+/* Tokens that a back end chooses by itself, so that between one and the next nothing waits for the host: choice, bans of
+ *  the repeat guard and embedding stay with it. Greedy only. The host reads choices as it likes, in their order, at
+ * most UOCR_AHEAD - 1 behind what was encoded; what was encoded beyond the last token is thrown away. */
+enum { UOCR_AHEAD = 2 };
+
+typedef struct uocr_ahead uocr_ahead;
+
+typedef struct uocr_ahead_rules { /* what may be chosen */
+    size_t usable;                 /* ids below this */
+    uint32_t guard_size, guard_window; /* of the repeat guard; size 0: off */
+    const int32_t *allow;              /* ids that the guard never bans; must outlive the object */
+    uint32_t allow_count;
+    int32_t never; /* an id that is no choice at all, -1: none. uocr_choice.unguarded is never this one */
+} uocr_ahead_rules;
+
+typedef struct uocr_ahead_operators {
+    bool (*takes)(const uocr_ahead_rules *); /* false: beyond its limits */
+    size_t (*bytes)(void);                   /* of UOCR_MEMORY_TRANSIENT */
+    /* `ids`: the prompt. NULL: out of memory or budget. */
+    uocr_ahead *(*create)(uocr_backend *, const uocr_ahead_rules *, const int32_t *ids, size_t count);
+    void (*destroy)(uocr_ahead *);
+    uocr_status (*choose)(uocr_ahead *, uocr_tensor logits); /* encodes the choice of step 0, 1, ... */
+    /* Encodes the embedding of the newest choice into dst [1, cols]. */
+    uocr_status (*embed)(uocr_ahead *, const uocr_weight *table, uocr_tensor dst);
+    uocr_status (*read)(uocr_ahead *, size_t step, uocr_choice *); /* waits for that step alone */
+} uocr_ahead_operators;
+
 struct uocr_backend {
     const char *name; /* "cpu" */
     const char *simd; /* "portable", "avx2", "neon"; "" on a GPU */
     uint32_t precision; /* UOCR_PRECISION_* */
+    uint64_t working_set; /* bytes that the machine can hold at once, 0: not known */
     uocr_profile *profile;
+
+    const uocr_ahead_operators *ahead; /* NULL: none */
 
     void (*destroy)(uocr_backend *);
 

@@ -38,6 +38,7 @@ static uocr_run *make_run(uocr_engine *engine, const uocr_request *request) {
     run->request = *request;
     run->bytes = bytes;
     run->forced = -1;
+    run->repeated_phase = UOCR_PHASE_DONE;
     run->features.category = UOCR_MEMORY_VISION_FEATURES;
     own_ids(run);
     if (uocr_sampler_create(&engine->memory, &run->request, &run->sampler) != UOCR_OK) {
@@ -78,6 +79,7 @@ uocr_status uocr_run_begin(uocr_engine *engine, const uocr_plan *plan, uocr_run 
 /* Gives back everything a finished run no longer needs; what was captured stays until the end. */
 static void release(uocr_run *run) {
     uocr_backend *backend = run->engine->backend;
+    uocr_run_stop_ahead(run);
     backend->bind_workspace(backend, NULL, 0);
     if (run->seeing) {
         uocr_vision_destroy(&run->model, &run->engine->memory, &run->vision);
@@ -88,6 +90,7 @@ static void release(uocr_run *run) {
     run->seeing = run->decoding = false;
     uocr_arena_destroy(&run->features, backend);
     uocr_arena_destroy(&run->head, backend);
+    backend->finish(backend); /* an error of work that nobody wants any more is no error of the next run */
 }
 
 void uocr_run_end(uocr_run *run) {
@@ -225,7 +228,7 @@ static uocr_status inspect_head(uocr_run *run, size_t rows) {
         UOCR_TRY(uocr_tap_rows(tap, backend, "logits", UOCR_TAP_PLAIN, 0, logits, run->prefilled + first,
                                run->request.prompt));
     }
-    return UOCR_OK;
+    return backend->finish(backend);
 }
 
 static uocr_status embed_chunk(uocr_run *run, size_t rows) {
@@ -271,78 +274,11 @@ static uocr_status step_prefill(uocr_run *run, uocr_event *event, uocr_error *er
         UOCR_TRY(inspect_head(run, rows));
     }
     run->layer = 0;
-    run->last_row = rows - 1;
     run->prefilled += rows;
     if (run->prefilled == request->prompt) {
         uocr_arena_destroy(&run->features, run->model.backend);
         run->phase = UOCR_PHASE_DECODE;
     }
-    return UOCR_OK;
-}
-
-/* ---- decode ---- */
-
-static uocr_status feed_newest(uocr_run *run) {
-    uocr_span span = uocr_decoder_step_span(&run->decoder, run->generated);
-    uocr_tensor none = {0};
-    UOCR_TRY(uocr_decoder_embed(&run->model, &run->decoder, &run->newest, 0, 1, 1, none));
-    for (size_t l = 0; l < run->model.config->layers; l++) {
-        UOCR_TRY(uocr_decoder_pass(&run->model, &run->decoder, l, &span));
-    }
-    run->last_row = 0;
-    return UOCR_OK;
-}
-
-static uocr_status tap_head(uocr_run *run) {
-    bool prompt = run->generated == 0; /* prefill has shown the norm, and all logits if they were asked for */
-    uocr_tap *tap = run->model.tap;
-    uocr_backend *backend = run->model.backend;
-    if (!prompt) {
-        UOCR_TRY(uocr_tap_rows(tap, backend, "final_norm", UOCR_TAP_PLAIN, 0,
-                               uocr_tensor_rows(run->decoder.h, run->last_row, 1), 0, 1));
-    }
-    if (prompt && run->all_logits) {
-        return UOCR_OK;
-    }
-    return uocr_tap_rows(tap, backend, "logits", UOCR_TAP_PLAIN, 0, run->decoder.logits, 0, 1);
-}
-
-static uint32_t verdict(const uocr_run *run) {
-    if ((uint32_t)run->newest == run->model.config->eos_id) {
-        return UOCR_FINISH_EOS;
-    }
-    if (run->sampler.loops) {
-        return UOCR_FINISH_LOOP;
-    }
-    return run->generated == run->request.max_new ? UOCR_FINISH_LENGTH : UOCR_FINISH_NONE;
-}
-
-static uocr_status step_decode(uocr_run *run, uocr_event *event, uocr_error *error) {
-    uocr_pick pick;
-    if (run->generated > 0) {
-        UOCR_TRY(feed_newest(run));
-    }
-    UOCR_TRY(uocr_decoder_norm(&run->model, &run->decoder, run->last_row, 1));
-    UOCR_TRY(uocr_decoder_head(&run->model, &run->decoder, run->last_row, run->decoder.logits));
-    UOCR_TRY(tap_head(run));
-    UOCR_TRY(uocr_sampler_next(&run->model, &run->request, &run->sampler, run->decoder.logits, run->forced,
-                               &pick));
-    if (!pick.finite) {
-        return uocr_fail(error, UOCR_NON_FINITE, run->generated, 0,
-                         "The logits of generated token %" PRIu32 " are not finite (Inf or NaN); "
-                         "the model file may be damaged: verify it.",
-                         run->generated);
-    }
-    run->forced = -1;
-    run->newest = pick.id;
-    run->generated++;
-    run->finish = verdict(run);
-    event->kind = UOCR_EVENT_TOKEN;
-    event->token = pick.id;
-    event->logprob = pick.logprob;
-    event->guard_acted = pick.guard_acted;
-    event->done = run->generated;
-    event->total = run->request.max_new;
     return UOCR_OK;
 }
 
@@ -373,21 +309,56 @@ static uocr_status explain(const uocr_run *run, uocr_status status, uint32_t pha
                      phase_names[phase], *why ? ": " : "", why);
 }
 
+/* Work that failed on a device may be half done. What a phase can do again from values that are still there is a view,
+ * a chunk of the prompt or a token; once, since what fails twice is no accident. */
+static bool begin_again(uocr_run *run, uint32_t phase, uint32_t view) {
+    uocr_backend *backend = run->model.backend;
+    uint32_t number = phase == UOCR_PHASE_VISION    ? view
+                      : phase == UOCR_PHASE_PREFILL ? (uint32_t)run->prefilled
+                                                    : run->generated;
+    bool can = !backend->failure || atomic_load(&run->cancel) ? false
+               : phase == UOCR_PHASE_VISION                    ? run->seeing && run->vision.rgb.buffer
+               : phase == UOCR_PHASE_PREFILL                   ? run->decoding
+                                                               : uocr_run_decode_again(run);
+    backend->finish(backend); /* what else was underway is of no use */
+    if (!can || run->phase != phase || (run->repeated_phase == phase && run->repeated == number)) {
+        return false;
+    }
+    run->repeated_phase = phase;
+    run->repeated = number;
+    if (phase == UOCR_PHASE_VISION) {
+        run->vision.view = view;
+        run->vision.piece = 0;
+        run->vision.fed = true;
+        run->vision.fitted = 0;
+    }
+    run->layer = 0;
+    return true;
+}
+
+static uocr_status step_phase(uocr_run *run, uint32_t phase, uocr_event *event, uocr_error *error) {
+    uocr_status status = phase == UOCR_PHASE_VISION    ? step_vision(run, event, error)
+                         : phase == UOCR_PHASE_PREFILL ? step_prefill(run, event, error)
+                                                       : uocr_run_decode(run, event, error);
+    if (status == UOCR_OK && !run->ahead) { /* what runs ahead of the host is waited for step by step */
+        status = run->model.backend->finish(run->model.backend);
+    }
+    return status;
+}
+
 static uocr_status advance(uocr_run *run, uocr_event *event, uocr_error *error) {
     if (run->phase == UOCR_PHASE_VISION && !run->started && (run->request.views == 0 || run->rows_given)) {
         run->phase = UOCR_PHASE_PREFILL;
         UOCR_TRY(tap_visual_rows(run));
     }
     run->started = true;
-    uint32_t phase = run->phase;
+    uint32_t phase = run->phase, view = run->vision.view;
     double start = uocr_now();
     event->phase = phase;
     run->engine->profile.phase = phase_names[phase];
-    uocr_status status = phase == UOCR_PHASE_VISION    ? step_vision(run, event, error)
-                         : phase == UOCR_PHASE_PREFILL ? step_prefill(run, event, error)
-                                                       : step_decode(run, event, error);
-    if (status == UOCR_OK) {
-        status = run->model.backend->finish(run->model.backend);
+    uocr_status status = step_phase(run, phase, event, error);
+    if (status == UOCR_BACKEND && begin_again(run, phase, view)) {
+        status = step_phase(run, phase, event, error);
     }
     run->seconds[phase] += uocr_now() - start;
     return status == UOCR_OK || status == UOCR_CANCELLED ? status : explain(run, status, phase, error);

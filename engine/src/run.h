@@ -27,11 +27,13 @@ struct uocr_run {
     bool decoding; /* decoder holds memory */
 
     size_t prefilled, layer; /* prompt rows that passed all layers; next layer of the rows after them */
-    size_t last_row;         /* of x: the last prompt row, later the newest token */
     uint32_t generated;
     int32_t newest; /* token */
     int32_t forced; /* next token by uocr_inspect_force_token, -1: none */
     uocr_sampler sampler;
+    uocr_ahead *ahead;  /* the back end chooses tokens by itself; NULL: the host does */
+    uint32_t encoded;   /* tokens whose choice the back end was given */
+    uint32_t repeated_phase, repeated; /* the piece of work that was done again: its phase and number */
 
     bool all_logits; /* of every prompt row */
     uocr_arena head; /* their blocks */
@@ -42,5 +44,14 @@ struct uocr_run {
 size_t uocr_run_bytes(const uocr_request *);
 /* Room for the visual rows; both the vision phase and given rows fill it. */
 uocr_status uocr_run_make_rows(uocr_run *);
+
+/* decode.c: the next token. */
+uocr_status uocr_run_decode(uocr_run *, uocr_event *, uocr_error *);
+/* What the back end has done beyond the newest token is thrown away; the host chooses from now on. */
+void uocr_run_stop_ahead(uocr_run *);
+/* After a failure: whether the newest token's cache is such that it can be chosen again, by the host. */
+bool uocr_run_decode_again(uocr_run *);
+/* Bytes of UOCR_MEMORY_TRANSIENT for it. */
+size_t uocr_run_ahead_bytes(const uocr_model *, const uocr_request *);
 
 #endif

@@ -85,6 +85,19 @@ static size_t list_bans(const uocr_model *model, const uocr_request *request, uo
     return request->ignore_eos && request->usable > 1 ? 1 : 0;
 }
 
+/* Takes a token into the history. `best` is what would have been chosen without the guard. */
+static void account(uocr_sampler *sampler, const uocr_choice *choice, int32_t best, uocr_pick *pick) {
+    *pick = (uocr_pick){.id = choice->id, .logprob = choice->logprob, .finite = choice->finite};
+    if (!choice->finite) {
+        return;
+    }
+    pick->guard_acted = bans(sampler, best);
+    if (sampler->guard) {
+        uocr_ngram_push(sampler->guard, &pick->id, 1);
+    }
+    sampler->loops = sampler->loop && uocr_loop_step(sampler->loop, pick->id, pick->guard_acted);
+}
+
 uocr_status uocr_sampler_next(const uocr_model *model, const uocr_request *request, uocr_sampler *sampler,
                               uocr_tensor logits, int32_t forced, uocr_pick *pick) {
     uocr_backend *backend = model->backend;
@@ -92,19 +105,27 @@ uocr_status uocr_sampler_next(const uocr_model *model, const uocr_request *reque
     uocr_choice choice, without_eos;
     size_t count = list_bans(model, request, sampler);
     UOCR_TRY(backend->choose(backend, logits, request->usable, sampler->banned, count, forced, &choice));
-    *pick = (uocr_pick){.id = choice.id, .logprob = choice.logprob, .finite = choice.finite};
-    if (!choice.finite) {
-        return UOCR_OK;
-    }
     int32_t best = choice.unguarded;
-    if (sampler->guard_bans > 0 && request->ignore_eos && best == eos) { /* eos was no choice to begin with */
+    if (choice.finite && sampler->guard_bans > 0 && request->ignore_eos && best == eos) {
+        /* eos was no choice to begin with */
         UOCR_TRY(backend->choose(backend, logits, request->usable, &eos, 1, -1, &without_eos));
         best = without_eos.id;
     }
-    pick->guard_acted = bans(sampler, best);
-    if (sampler->guard) {
-        uocr_ngram_push(sampler->guard, &pick->id, 1);
-    }
-    sampler->loops = sampler->loop && uocr_loop_step(sampler->loop, pick->id, pick->guard_acted);
+    account(sampler, &choice, best, pick);
     return UOCR_OK;
+}
+
+uocr_ahead_rules uocr_sampler_rules(const uocr_model *model, const uocr_request *request) {
+    return (uocr_ahead_rules){.usable = request->usable,
+                              .guard_size = request->ngram_size,
+                              .guard_window = request->ngram_window,
+                              .allow = request->allow,
+                              .allow_count = request->allow_count,
+                              .never = request->ignore_eos ? (int32_t)model->config->eos_id : -1};
+}
+
+void uocr_sampler_chosen(const uocr_model *model, const uocr_request *request, uocr_sampler *sampler,
+                         const uocr_choice *choice, uocr_pick *pick) {
+    list_bans(model, request, sampler); /* the host keeps its own: for what the guard did, and for inspection */
+    account(sampler, choice, choice->unguarded, pick);
 }

@@ -29,5 +29,8 @@ void uocr_sampler_destroy(uocr_memory *, const uocr_request *, uocr_sampler *);
 /* logits [1, vocab]. forced >= 0 takes that id instead of the best. */
 uocr_status uocr_sampler_next(const uocr_model *, const uocr_request *, uocr_sampler *, uocr_tensor logits,
                               int32_t forced, uocr_pick *);
+/* What a back end may choose by itself under the same rules (uocr_ahead_operators), and a token that it chose so. */
+uocr_ahead_rules uocr_sampler_rules(const uocr_model *, const uocr_request *);
+void uocr_sampler_chosen(const uocr_model *, const uocr_request *, uocr_sampler *, const uocr_choice *, uocr_pick *);
 
 #endif

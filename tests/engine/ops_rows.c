@@ -1,13 +1,13 @@
 /* Norms, copies, lookups, sums, routing, the choice of the next token, and numbers at the edge. */
 #include "ops_support.h"
 
-static void one_norm(ops *o, size_t rows, size_t cols, bool rms, uocr_dtype dtype, double offset,
-                     double eps) {
+static void one_norm(ops *o, size_t rows, size_t cols, bool rms, uocr_dtype dtype, uocr_dtype bias_dtype,
+                     double offset, double eps) {
     char name[96];
     rows = fewer(rows);
     snprintf(name, sizeof name, "%s %zux%zu %s around %g", rms ? "rms_norm" : "layer_norm", rows, cols,
              dtype_name(dtype), offset);
-    weight w = weight_random(o, dtype, 1, 1, cols, 2), b = weight_random(o, dtype, 1, 1, cols, 1);
+    weight w = weight_random(o, dtype, 1, 1, cols, 2), b = weight_random(o, bias_dtype, 1, 1, cols, 1);
     uocr_tensor x = tensor_random(o, rows, cols, 3, 1), y = tensor_new(o, UOCR_F32, rows, cols, 1);
     double *v = tensor_values(o, x), *want = zeroed(rows * cols, 8), *bound = zeroed(rows * cols, 8);
     for (size_t i = 0; i < rows * cols; i++) v[i] = (float)(v[i] + offset);
@@ -107,13 +107,15 @@ static void finite_checks(ops *o) {
 }
 
 void test_rows(ops *o) {
-    one_norm(o, 3, 1280, true, UOCR_F16, 0, 1e-6);
-    one_norm(o, 70, 128, true, UOCR_F32, 0, 1e-6);
-    one_norm(o, 1, 5, true, UOCR_F32, 100, 1e-6);
-    one_norm(o, 2, 768, false, UOCR_F16, 0, 1e-6);
-    one_norm(o, 600, 128, false, UOCR_F32, 3, 1e-5);
-    one_norm(o, 4, 1024, false, UOCR_F32, 50, 1e-5);
-    one_norm(o, 5, 67, false, UOCR_F16, -1, 1e-6);
+    one_norm(o, 3, 1280, true, UOCR_F16, UOCR_F16, 0, 1e-6);
+    one_norm(o, 70, 128, true, UOCR_F32, UOCR_F32, 0, 1e-6);
+    one_norm(o, 1, 5, true, UOCR_F32, UOCR_F32, 100, 1e-6);
+    one_norm(o, 2, 768, false, UOCR_F16, UOCR_F16, 0, 1e-6);
+    one_norm(o, 600, 128, false, UOCR_F32, UOCR_F32, 3, 1e-5);
+    one_norm(o, 4, 1024, false, UOCR_F32, UOCR_F32, 50, 1e-5);
+    one_norm(o, 5, 67, false, UOCR_F16, UOCR_F16, -1, 1e-6);
+    one_norm(o, 3, 96, false, UOCR_F32, UOCR_F16, 0, 1e-6);
+    one_norm(o, 3, 96, false, UOCR_F16, UOCR_F32, 0, 1e-6);
     copies(o);
     lookups(o);
     finite_checks(o);

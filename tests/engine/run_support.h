@@ -11,6 +11,10 @@
 #include "model_builder.h"
 #include "uocr.h"
 
+#ifndef TINY_BACKEND /* tests of other back ends compile these programs for theirs */
+#define TINY_BACKEND UOCR_BACKEND_AUTO
+#endif
+
 enum { TINY_IMAGE = 59, TINY_USABLE = 60, TINY_VOCAB = 64, TINY_EOS = 1, TINY_PROMPT = 4096 };
 
 /* ---- the model ---- */
@@ -116,7 +120,8 @@ static inline void tiny_write(char *path, tiny_options options) {
 static inline uocr_engine_options tiny_engine_options(const char *path, uint32_t precision,
                                                       uint32_t threads) {
     return (uocr_engine_options){
-        .size = sizeof(uocr_engine_options), .precision = precision, .threads = threads, .model_path = path};
+        .size = sizeof(uocr_engine_options), .backend = TINY_BACKEND, .precision = precision, .threads = threads,
+        .model_path = path};
 }
 
 static inline uocr_engine *tiny_open(const char *path, uint32_t precision, uint32_t threads) {

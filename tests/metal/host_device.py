@@ -12,6 +12,7 @@ import os
 import platform
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,22 @@ import kernel_library as kernels  # noqa: E402
 import strict  # noqa: E402, F401
 import translate  # noqa: E402, F401
 from c_programs import FLAGS, compiler  # noqa: E402
+from whole_engine import command_for, compile_object, header_digest  # noqa: E402
 
 OPERATOR_TESTS = [
     ROOT / "tests" / "engine" / f"{name}.c"
     for name in ("ops_linear", "ops_rows", "ops_attention", "ops_support")
 ]
-GROUND = [ENGINE / f"{name}.c" for name in ("memory", "profile", "status", "pixels")]
-GPU = sorted((ENGINE / "gpu").glob("*.c"))
+GROUND = [
+    ENGINE / f"{name}.c"
+    for name in ("memory", "profile", "status", "pixels", "model_file", "model_config", "sha256")
+]
+GPU = [
+    path
+    for path in sorted((ENGINE / "gpu").glob("*.c"))
+    if not path.name.startswith("device_") or path.name == "device_host.c"
+]
+"""The portable half and the host device."""
 
 
 def missing() -> str:
@@ -61,8 +71,8 @@ def library(check: bool = False) -> Path:
     return target
 
 
-def program(name: str, sources: list[Path], flags: tuple[str, ...] = ("-O2",), shared: bool = False) -> Path:
-    """A C program, or shared library, from these files."""
+def program(name: str, sources: list[Path], flags: tuple[str, ...] = ("-O2",)) -> Path:
+    """A C program from these files."""
     command = [
         *compiler(),
         *FLAGS,
@@ -70,21 +80,22 @@ def program(name: str, sources: list[Path], flags: tuple[str, ...] = ("-O2",), s
         f"-I{ENGINE}",
         f"-I{ROOT / 'engine' / 'include'}",
         f"-I{ROOT / 'tests' / 'engine'}",
+        f"-I{HERE}",
     ]
-    headers = sorted([*ENGINE.rglob("*.h"), *KERNELS.glob("*.h"), *(ROOT / "tests" / "engine").glob("*.h")])
-    digest = hashlib.sha256(repr((command, shared)).encode())
+    folders = [KERNELS, ROOT / "tests" / "engine", HERE]
+    headers = sorted([*ENGINE.rglob("*.h"), *(header for folder in folders for header in folder.glob("*.h"))])
+    digest = hashlib.sha256(repr(command).encode())
     for file in [*sources, *headers]:
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    target = CACHE / f"{name}-{digest.hexdigest()[:16]}{'.so' if shared else ''}"
+    target = CACHE / f"{name}-{digest.hexdigest()[:16]}"
     if target.exists():
         return target
     CACHE.mkdir(parents=True, exist_ok=True)
     for old in CACHE.glob(f"{name}-*"):
         old.unlink()
     partial = target.with_suffix(f".{os.getpid()}.partial")
-    mode = ["-shared", "-fPIC"] if shared else []
     done = subprocess.run(
-        [*command, *mode, *map(str, sources), "-o", str(partial), "-lm", "-ldl", "-lpthread"],
+        [*command, *map(str, sources), "-o", str(partial), "-lm", "-ldl", "-lpthread"],
         capture_output=True,
         text=True,
         check=False,
@@ -94,20 +105,64 @@ def program(name: str, sources: list[Path], flags: tuple[str, ...] = ("-O2",), s
     return target
 
 
-def engine() -> Path:
-    """libuocr with the GPU back end over the host device."""
-    sources = [*sorted(ENGINE.glob("*.c")), *sorted((ENGINE / "cpu").glob("*.c")), *GPU]
-    # Vector files need their instruction set; one for all is good enough for a library that only tests load.
-    flags = (
+def link(target: Path, command: list[str], inputs: list[Path], kept: str) -> Path:
+    """A file made of these; earlier ones whose names begin with `kept` go."""
+    if not target.exists():
+        for old in CACHE.glob(f"{kept}-*"):
+            old.unlink()
+        partial = target.with_suffix(f".{os.getpid()}.partial")
+        linked = [*command, *map(str, inputs), "-o", str(partial), "-lm", "-ldl", "-lpthread"]
+        done = subprocess.run(linked, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{target.name} does not link:\n{done.stderr}"
+        partial.replace(target)
+    return target
+
+
+def compiled(sources: list[Path], sanitizer: str, *flags: str) -> tuple[list[str], list[Path]]:
+    """The command and the objects of these files, with the GPU back end in it."""
+    command = [
+        *command_for(sanitizer),
         "-O2",
-        "-mavx2",
-        "-mfma",
-        "-mf16c",
+        "-fPIC",
         "-fvisibility=hidden",
         "-DUOCR_GPU",
-        '-DUOCR_VERSION_STRING="0.0.0"',
-    )
-    return program("libuocr-gpu", sources, flags, shared=True)
+        f"-I{HERE}",
+        *flags,
+    ]
+    shared = [*KERNELS.glob("*.h"), *HERE.glob("*.h"), ENGINE / "gpu" / "device_host.c"]
+    headers = header_digest() + b"".join(path.read_bytes() for path in sorted(shared))
+    folder = CACHE / "objects-engine"
+    folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = pool.map(lambda source: compile_object(source, folder, command, headers), sources)
+        return command, list(objects)
+
+
+def named(kind: str, sanitizer: str, objects: list[Path]) -> tuple[str, str]:
+    """What to keep of a kind, and the name of one made of these."""
+    kept = f"{kind}-{sanitizer.replace(',', '-') or 'plain'}"
+    return kept, f"{kept}-{hashlib.sha256(''.join(path.name for path in objects).encode()).hexdigest()[:16]}"
+
+
+ENGINE_SOURCES = [*sorted(ENGINE.glob("*.c")), *sorted((ENGINE / "cpu").glob("*.c")), *GPU]
+
+
+@functools.cache
+def engine() -> Path:
+    """libuocr with the GPU back end over the host device."""
+    command, objects = compiled(ENGINE_SOURCES, "")
+    kept, name = named("libuocr-gpu", "", objects)
+    return link(CACHE / f"{name}.so", [*command, "-shared"], objects, kept)
+
+
+def engine_program(source: Path, sanitizer: str = "", device: bool = True) -> Path:
+    """A C program over the whole engine with runs on the GPU back end; without `device` it brings its own."""
+    sources = [path for path in ENGINE_SOURCES if device or path.name != "device_host.c"]
+    flags = ("-DTINY_BACKEND=UOCR_BACKEND_METAL",)
+    command, objects = compiled(sources, sanitizer)
+    _, own = compiled([source], sanitizer, *flags)
+    kept, name = named(source.stem, sanitizer, [*objects, *own])
+    return link(CACHE / name, command, [*objects, *own], kept)
 
 
 def run_over_gpu(

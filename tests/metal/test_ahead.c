@@ -3,12 +3,11 @@
  * repeat. */
 #include "ops_support.h"
 
-#include "gpu/ahead.h"
 #include "gpu/device_host.h"
 #include "gpu/gpu.h"
 #include "ngram.h"
 
-enum { VOCAB = 40, USABLE = 37, COLS = 64, MOST_PROMPT = 1500 };
+enum { VOCAB = 1100, USABLE = 1037, COLS = 64, MOST_PROMPT = 1500 };
 
 static unsigned choices_made; /* by kernels that have run */
 
@@ -41,32 +40,33 @@ static void one_case(ops *o, const guarded *g, unsigned *acted) {
     uocr_memory memory = {.budget = (uint64_t)1 << 30};
     int32_t prompt[MOST_PROMPT];
     for (size_t i = 0; i < g->prompt; i++) prompt[i] = (int32_t)uniform(o, 0, 4);
-    uocr_gpu_guard guard = {g->size, g->window, g->allow, g->allow_count, g->never};
-    uocr_gpu_ahead *ahead = uocr_gpu_ahead_create(b, &memory, &guard, prompt, g->prompt);
+    const uocr_ahead_operators *operators = b->ahead;
+    uocr_ahead_rules rules = {USABLE, g->size, g->window, g->allow, g->allow_count, g->never};
+    uocr_ahead *ahead = operators->create(b, &rules, prompt, g->prompt);
     uocr_ngram *ngram =
         g->size ? uocr_ngram_create(&memory, g->size, g->window, g->allow, g->allow_count) : NULL;
     weight table = weight_random(o, UOCR_Q8, 1, VOCAB, COLS, 1);
-    uocr_tensor logits[UOCR_GPU_AHEAD], row[UOCR_GPU_AHEAD];
-    double *values[UOCR_GPU_AHEAD], zero[COLS] = {0};
+    uocr_tensor logits[UOCR_AHEAD], row[UOCR_AHEAD];
+    double *values[UOCR_AHEAD], zero[COLS] = {0};
     choices_made = 0;
     if (ngram) uocr_ngram_push(ngram, prompt, g->prompt);
-    for (size_t i = 0; i < UOCR_GPU_AHEAD; i++) row[i] = tensor_new(o, UOCR_F32, 1, COLS, 0);
-    for (size_t step = 0; step < g->steps; step += UOCR_GPU_AHEAD) {
-        for (size_t i = 0; i < UOCR_GPU_AHEAD; i++) { /* both are encoded before either is read */
+    for (size_t i = 0; i < UOCR_AHEAD; i++) row[i] = tensor_new(o, UOCR_F32, 1, COLS, 0);
+    for (size_t step = 0; step < g->steps; step += UOCR_AHEAD) {
+        for (size_t i = 0; i < UOCR_AHEAD; i++) { /* both are encoded before either is read */
             logits[i] = tensor_random(o, 1, VOCAB, 0, 1);
             values[i] = tensor_values(o, logits[i]);
             for (size_t k = 0; k < 4; k++) values[i][k] += 3; /* few ids, so that they repeat */
             tensor_write(o, logits[i], values[i]);
-            expect_ok(o, "choose", uocr_gpu_ahead_choose(ahead, logits[i], USABLE));
-            expect_ok(o, "embed", uocr_gpu_ahead_embed(ahead, &table.view, row[i]));
+            expect_ok(o, "choose", operators->choose(ahead, logits[i]));
+            expect_ok(o, "embed", operators->embed(ahead, &table.view, row[i]));
         }
-        for (size_t i = 0; i < UOCR_GPU_AHEAD; i++) {
+        for (size_t i = 0; i < UOCR_AHEAD; i++) {
             uocr_choice choice = {0};
             size_t count = 0;
             const int32_t *banned = ngram ? uocr_ngram_banned(ngram, &count) : NULL;
             int32_t wanted = best(values[i], banned, count, g->never),
-                    free_choice = best(values[i], NULL, 0, -1);
-            expect_ok(o, "read", uocr_gpu_ahead_read(ahead, step + i, &choice));
+                    free_choice = best(values[i], NULL, 0, g->never);
+            expect_ok(o, "read", operators->read(ahead, step + i, &choice));
             expect_true(o, "reading one step does not wait for the next", choices_made == step + i + 1);
             expect_true(o, "the id that the engine's own guard leaves", choice.id == wanted);
             expect_true(o, "the id without the guard", choice.unguarded == free_choice && choice.finite);
@@ -77,10 +77,10 @@ static void one_case(ops *o, const guarded *g, unsigned *acted) {
             tensor_free(o, logits[i]);
         }
     }
-    for (size_t i = 0; i < UOCR_GPU_AHEAD; i++) tensor_free(o, row[i]);
+    for (size_t i = 0; i < UOCR_AHEAD; i++) tensor_free(o, row[i]);
     weight_free(&table);
     uocr_ngram_destroy(&memory, ngram);
-    uocr_gpu_ahead_destroy(ahead);
+    operators->destroy(ahead);
 }
 
 int main(void) {
@@ -104,9 +104,20 @@ int main(void) {
     }
     gpu_host_observe(device, count_choices, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) one_case(&o, &cases[i], &acted);
-    uocr_gpu_guard wide = {.size = 3, .window = UOCR_GPU_MOST_WINDOW + 1, .never = -1};
-    expect_true(&o, "a window beyond the ring is refused",
-                uocr_gpu_ahead_create(o.backend, &memory, &wide, NULL, 0) == NULL);
+    static const struct {
+        const char *name;
+        uocr_ahead_rules rules;
+        bool taken;
+    } limits[] = {
+        {"the widest window", {.usable = 1026, .guard_size = 3, .guard_window = 1024, .never = -1}, true},
+        {"a window beyond the ring", {.usable = 5000, .guard_size = 3, .guard_window = 1025, .never = -1}, false},
+        {"a window of a guard that is off", {.usable = 5000, .guard_window = 9000, .never = -1}, true},
+        {"so few ids that all could be banned", {.usable = 41, .guard_size = 3, .guard_window = 40, .never = 1}, false},
+        {"the most allowed ids", {.usable = 5000, .allow_count = 1024, .never = -1}, true},
+        {"more allowed ids", {.usable = 5000, .allow_count = 1025, .never = -1}, false},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        expect_true(&o, limits[i].name, o.backend->ahead->takes(&limits[i].rules) == limits[i].taken);
     if (o.failures) printf("%s\n", device->failure(device));
     o.backend->destroy(o.backend);
     printf("%u checks, %u failures, the guard acted %u times\n", o.checks, o.failures, acted);

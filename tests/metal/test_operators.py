@@ -12,7 +12,7 @@ FAMILIES = ["rows", "decoder", "rope", "linear", "experts", "vision", "attention
 
 
 def operators() -> list:
-    return [HERE / "test_gpu_ops.c", *OPERATOR_TESTS, *GPU, *GROUND]
+    return [HERE / "test_gpu_ops.c", HERE / "gpu_table.c", *OPERATOR_TESTS, *GPU, *GROUND]
 
 
 def counted(output: str) -> list[int]:

@@ -55,9 +55,7 @@ void gpu_weight(gpu_dispatch *d, uint32_t index, const uocr_weight *w) {
 
 void gpu_same(gpu_dispatch *d, uint32_t index, uint32_t as) { d->argument[index] = d->argument[as]; }
 
-uocr_status gpu_encode(gpu_backend *b, const gpu_dispatch *d, uint64_t read, uint64_t written) {
-    if (b->broken) return UOCR_BACKEND;
-    uocr_status status = b->device->encode(b->device, d);
+static uocr_status encoded(gpu_backend *b, uocr_status status, uint64_t read, uint64_t written) {
     b->counts.dispatches++;
     b->counts.encoders += b->encoded == 0;
     b->counts.read += read;
@@ -70,6 +68,14 @@ uocr_status gpu_encode(gpu_backend *b, const gpu_dispatch *d, uint64_t read, uin
     }
     b->broken = status != UOCR_OK;
     return status;
+}
+
+uocr_status gpu_encode(gpu_backend *b, const gpu_dispatch *d, uint64_t read, uint64_t written) {
+    return b->broken ? UOCR_BACKEND : encoded(b, b->device->encode(b->device, d), read, written);
+}
+
+uocr_status gpu_encode_product(gpu_backend *b, const gpu_matrix_product *p, uint64_t read, uint64_t written) {
+    return b->broken ? UOCR_BACKEND : encoded(b, b->device->multiply(b->device, p), read, written);
 }
 
 uocr_status gpu_wait(gpu_backend *b) {
@@ -132,15 +138,17 @@ uocr_status gpu_begin(gpu_backend *b) {
     return status == UOCR_OK ? gpu_settle(b) : status;
 }
 
+/* The device's own seconds where it tells them: without what the host takes to encode and to wait. */
 double gpu_clock(const gpu_backend *b) {
-    return b->base.profile && b->base.profile->enabled ? uocr_now() : 0;
+    if (!b->base.profile || !b->base.profile->enabled) return 0;
+    return b->device->seconds ? b->device->seconds(b->device) : uocr_now();
 }
 
 /* Work that is put off is timed with the operator that takes it. */
 uocr_status gpu_end(gpu_backend *b, const char *name, double begun, uint64_t bytes, double flops) {
     if (!b->base.profile || !b->base.profile->enabled) return UOCR_OK;
     uocr_status status = b->later.what == GPU_NOTHING ? gpu_wait(b) : UOCR_OK;
-    uocr_profile_add(b->base.profile, name, uocr_now() - begun, bytes, flops);
+    uocr_profile_add(b->base.profile, name, gpu_clock(b) - begun, bytes, flops);
     return status;
 }
 
@@ -282,6 +290,7 @@ uocr_status uocr_backend_gpu_create(const uocr_config *config, gpu_device *devic
     base->name = device->name;
     base->simd = "";
     base->precision = precision;
+    base->working_set = device->working_set;
     base->profile = profile;
     base->destroy = destroy;
     base->buffer_create = buffer_create;
@@ -299,6 +308,7 @@ uocr_status uocr_backend_gpu_create(const uocr_config *config, gpu_device *devic
     gpu_install_vision(base);
     gpu_install_mlp(base);
     gpu_install_decoder(base);
+    gpu_install_ahead(base);
     b->results = buffer_create(base, UOCR_MEMORY_TRANSIENT, GPU_RESULT_BYTES);
     if (!b->results) {
         destroy(base);

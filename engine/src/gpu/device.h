@@ -41,7 +41,7 @@ typedef struct gpu_argument { /* of buffer index i, its place in the array */
 
 typedef struct gpu_dispatch {
     const char *kernel;
-    uint32_t constants[GPU_MOST_CONSTANTS]; /* function constant i */
+    uint32_t constants[GPU_MOST_CONSTANTS]; /* function constant i; all of the kernel's file, used or not */
     uint32_t constant_count;
     gpu_argument argument[GPU_MOST_ARGUMENTS];
     uint32_t threadgroup[GPU_MOST_THREADGROUP]; /* bytes of threadgroup argument i, a multiple of 16 */

@@ -104,6 +104,8 @@ void gpu_place(gpu_dispatch *, uint32_t index, uocr_buffer *, size_t offset, siz
 void gpu_same(gpu_dispatch *, uint32_t index, uint32_t as); /* an argument that this call does not use */
 /* Sends it. `read` and `written`: bytes for the counters. */
 uocr_status gpu_encode(gpu_backend *, const gpu_dispatch *, uint64_t read, uint64_t written);
+/* The same for a product by the device's own library, where it has one. */
+uocr_status gpu_encode_product(gpu_backend *, const gpu_matrix_product *, uint64_t read, uint64_t written);
 uocr_status gpu_wait(gpu_backend *);
 /* Work that the host will look at while what comes after it is underway: where it ends, and its results. */
 uocr_status gpu_submit(gpu_backend *, uint64_t *number);
@@ -161,7 +163,7 @@ typedef struct gpu_choosing {
     size_t usable;
     const int32_t *banned; /* by the host, an inline argument */
     size_t banned_count;
-    int32_t forced; /* -1: none */
+    int32_t forced, never; /* -1: none; never: no choice even without bans */
     uocr_buffer *buffer;
     size_t parts, choice, ban_count, bans, most_bans;
 } gpu_choosing;
@@ -179,6 +181,7 @@ void gpu_install_attention(uocr_backend *);
 void gpu_install_vision(uocr_backend *);
 void gpu_install_mlp(uocr_backend *);
 void gpu_install_decoder(uocr_backend *);
+void gpu_install_ahead(uocr_backend *);
 
 /* ---- for the floor above ---- */
 /* The back end over a device, which becomes its own: destroyed with it, also when this fails. A model whose

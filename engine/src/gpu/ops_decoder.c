@@ -14,7 +14,7 @@ static uocr_status send_bans(uocr_backend *backend, const int32_t *banned, size_
 /* Two kernels: stretches of logits, and their best together. */
 uocr_status gpu_choose(gpu_backend *b, const gpu_choosing *c) {
     static const int32_t nothing = -1;
-    gpu_choose_args args = {(uint32_t)c->usable, (uint32_t)c->banned_count, GPU_CHOOSE_BLOCKS, c->forced};
+    gpu_choose_args args = {(uint32_t)c->usable, (uint32_t)c->banned_count, GPU_CHOOSE_BLOCKS, c->forced, c->never};
     gpu_dispatch d = gpu_kernel("choose_blocks", GPU_CHOOSE_BLOCKS, 256);
     gpu_tensor(&d, 0, c->logits);
     gpu_bytes(&d, 1, args.banned ? c->banned : &nothing, (args.banned ? args.banned : 1) * sizeof nothing);
@@ -43,6 +43,7 @@ static uocr_status choose(uocr_backend *backend, uocr_tensor logits, size_t usab
                              .banned = banned,
                              .banned_count = listed,
                              .forced = forced,
+                             .never = -1,
                              .buffer = b->results,
                              .parts = GPU_RESULT_PARTS,
                              .choice = GPU_RESULT_CHOICE,

@@ -1,8 +1,31 @@
 /* Matrix products: linear layers of one row (gemv) and of many (gemm). */
 #include "gpu.h"
 
+/* Whether the device's own library can make this product: plain halves, nothing in the tail. */
+static bool for_the_library(const gpu_backend *b, const gpu_product *p) {
+    return b->device->multiply && !b->exact && p->weight->dtype == UOCR_F16 && !p->second && !p->experts && !p->bias &&
+           p->source == GPU_SOURCE_ROWS && p->args.activation == UOCR_IDENTITY;
+}
+
+static uocr_status multiply_by_library(gpu_backend *b, const gpu_product *p) {
+    gpu_dispatch w = {0};
+    gpu_vector(&w, 0, p->weight);
+    gpu_matrix_product product = {.x = p->x,
+                                  .w = w.argument[0],
+                                  .y = p->y,
+                                  .rows = p->args.rows,
+                                  .cols = p->args.cols,
+                                  .depth = p->args.depth,
+                                  .x_stride = p->args.x_stride,
+                                  .y_stride = p->args.y_stride,
+                                  .accumulate = p->args.accumulate};
+    uint64_t out = (uint64_t)p->args.rows * p->args.cols * sizeof(float);
+    return gpu_encode_product(b, &product, product.w.bytes + product.x.bytes + (p->args.accumulate ? out : 0), out);
+}
+
 /* y is not read where nothing accumulates; every tile of x passes once for each 32 columns of y. */
 uocr_status gpu_multiply(gpu_backend *b, const gpu_product *p) {
+    if (for_the_library(b, p)) return multiply_by_library(b, p);
     const uocr_weight *w = p->weight, *second = p->second;
     bool float_tiles = b->exact || w->dtype == UOCR_F32 || (second && second->dtype == UOCR_F32);
     size_t element = float_tiles ? 4 : 2;

@@ -12,10 +12,10 @@ static uocr_status norm_rows(gpu_backend *b, uocr_tensor x, const uocr_weight *w
                              float eps, uocr_tensor y) {
     gpu_norm_args args = {(uint32_t)x.rows, (uint32_t)x.cols, (uint32_t)x.stride, (uint32_t)y.stride, eps};
     gpu_dispatch d = gpu_kernel("norm_rows", gpu_divide_up(x.rows, NORM_SIMDGROUPS), NORM_SIMDGROUPS * 32);
-    assert(!bias || bias->dtype == w->dtype);
     if (!x.rows) return UOCR_OK;
     gpu_constant(&d, 0, w->dtype);
     gpu_constant(&d, 1, bias == NULL);
+    gpu_constant(&d, 2, bias ? bias->dtype : w->dtype);
     gpu_tensor(&d, 0, x);
     gpu_vector(&d, 1, w);
     gpu_vector(&d, 2, bias ? bias : w);
@@ -79,7 +79,7 @@ static uocr_status copy_rows(uocr_backend *backend, uocr_tensor src, const uint3
         gpu_rows_args args = {(uint32_t)n,          (uint32_t)src.cols, (uint32_t)src.stride,
                               (uint32_t)dst.stride, src_rows != NULL,   dst_rows != NULL};
         gpu_dispatch d = gpu_kernel("copy_rows", (uint32_t)n, threads_for(src.cols));
-        gpu_constant(&d, 1, 0);
+        gpu_constant(&d, 2, 0);
         gpu_tensor(&d, 0, from);
         gpu_tensor(&d, 1, to);
         list(&d, 2, src_rows, first, n);
@@ -106,7 +106,7 @@ static uocr_status embed_rows(uocr_backend *backend, const uocr_weight *table, c
                               (uint32_t)dst.stride, table_rows || dst_rows, dst_rows != NULL};
         gpu_dispatch d = gpu_kernel("embed_rows", (uint32_t)n, threads_for(dst.cols));
         gpu_constant(&d, 0, table->dtype);
-        gpu_constant(&d, 1, 0);
+        gpu_constant(&d, 2, 0);
         gpu_weight(&d, 0, table);
         gpu_tensor(&d, 2, past(dst, first, dst_rows));
         if (args.from_list) list(&d, 3, table_rows ? table_rows : rows, table_rows ? first : 0, n);
@@ -126,7 +126,7 @@ static uocr_status add(uocr_backend *backend, uocr_tensor x, uocr_tensor y) {
     gpu_dispatch d = gpu_kernel("add_rows", (uint32_t)x.rows, threads_for(x.cols));
     assert(x.rows == y.rows && x.cols == y.cols);
     if (status != UOCR_OK || !x.rows) return status;
-    gpu_constant(&d, 1, 0);
+    gpu_constant(&d, 2, 0);
     gpu_tensor(&d, 0, x);
     gpu_tensor(&d, 1, y);
     gpu_bytes(&d, 2, &args, sizeof args);
@@ -144,7 +144,7 @@ static uocr_status all_finite(uocr_backend *backend, uocr_tensor x, bool *finite
     if (status != UOCR_OK || !x.rows) return status;
     if (groups > GPU_FINITE_BLOCKS) groups = GPU_FINITE_BLOCKS;
     gpu_dispatch d = gpu_kernel("finite_rows", groups, 128);
-    gpu_constant(&d, 1, 0);
+    gpu_constant(&d, 2, 0);
     gpu_tensor(&d, 0, x);
     gpu_place(&d, 1, b->results, GPU_RESULT_FINITE, groups * sizeof *bad);
     gpu_bytes(&d, 2, &args, sizeof args);
