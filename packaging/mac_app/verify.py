@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import macho
+import metal_library
 
 from mac_app.frameworks import frameworks
 from mac_app.names import SYSTEM, is_foreign
@@ -15,7 +16,7 @@ from mac_app.project import ARCH, MINIMUM_MACOS
 
 PARTS = (
     "uocr/libuocr.dylib",
-    "uocr/kernels",
+    f"uocr/{metal_library.SOURCES}",
     "uocr/resources/models/built-in.uocr",
     "uocr/resources/samples/scan.jpg",
     "leggio/translations/leggio_it.qm",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import macho
+import metal_library
 from mac_app.info_plist import info_plist
 from mac_app.project import Project
 
@@ -152,8 +153,9 @@ def bundle(folder: Path) -> Path:
     (python / "Versions" / "Current").symlink_to("3.12")
     (python / "Python").symlink_to("Versions/Current/Python")
     write(packages / "uocr" / "libuocr.dylib", Mac(name="@rpath/libuocr.dylib").data())
-    for name in ("uocr/kernels/gemm.metal", "uocr/resources/models/built-in.uocr", "uocr/resources/samples/scan.jpg",
-                 "leggio/translations/leggio_it.qm", "leggio/main.py", "PySide6/Qt/translations/qtbase_it.qm"):
+    for name in (f"uocr/{metal_library.SOURCES}/gemm.metal", "uocr/resources/models/built-in.uocr",
+                 "uocr/resources/samples/scan.jpg", "leggio/translations/leggio_it.qm", "leggio/main.py",
+                 "PySide6/Qt/translations/qtbase_it.qm"):
         write(packages / name, "x")
     for name in ("platforms/libqcocoa", "platforms/libqoffscreen", "styles/libqmacstyle"):
         write(packages / "PySide6" / "Qt" / "plugins" / f"{name}.dylib", Mac().data())
