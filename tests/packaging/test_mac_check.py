@@ -210,22 +210,6 @@ def test_the_operators_are_compiled_with_the_metal_device_alone() -> None:
     assert "-mmacosx-version-min=13.0" in words
 
 
-def test_the_operator_program_runs_over_any_device_and_its_lines_are_understood() -> None:
-    """Here over the host device: one family, each precision twice."""
-    sys.path.insert(0, str(ROOT / "tests" / "metal"))
-    import host_device
-
-    if host_device.missing():
-        pytest.skip(host_device.missing())
-    sources = [ROOT / "packaging" / "mac_check" / "operators.c", host_device.HERE / "gpu_table.c"]
-    sources += [*host_device.OPERATOR_TESTS, *host_device.GPU, *host_device.GROUND]
-    said = host_device.run(host_device.program("mac_check_operators", sources), "rope")
-    runs = engine.CHECKS.findall(said)
-    assert [(precision, failures) for precision, _, failures, _ in runs] == [
-        ("fast", "0"), ("fast", "0"), ("exact", "0"), ("exact", "0")]
-    assert all(int(checks) > 20 for _, checks, _, _ in runs)
-
-
 def answers(context: Context, monkeypatch: pytest.MonkeyPatch, **given: dict) -> None:
     """Lets the engine's part of the check answer with `given`, by the first word of the command."""
     monkeypatch.setattr(engine, "HERE", context.build)
