@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -29,10 +30,8 @@ class Runner:
         self._print(f"cd {shlex.quote(str(cwd))} && {line}" if cwd else line)
         if self.dry_run:
             return
-        from os import environ
-
         try:
-            done = subprocess.run(words, env={**environ, **(environment or {})}, cwd=cwd, check=False)
+            done = subprocess.run(words, env={**os.environ, **(environment or {})}, cwd=cwd, check=False)
         except FileNotFoundError:
             raise StepFailed(f"{words[0]} is not on this machine; Xcode and its command line tools bring it.") from None
         if done.returncode != 0:

@@ -17,13 +17,18 @@ from mac_check.run import CheckFailed, CheckSkipped, Context
 
 
 def _mac(context: Context, step: str, timeout: float = 3600) -> None:
-    context.run(sys.executable, context.root / "packaging" / "mac.py", step, timeout=timeout)
+    script = context.root / "packaging" / "mac.py"
+    context.run(sys.executable, script, step, "--build-folder", context.build, timeout=timeout)
+
+
+def _project(context: Context) -> Project:
+    return Project(context.root, context.build)
 
 
 def bundle(context: Context) -> dict[str, Any]:
     """Leggio.app, built, trimmed, thinned and looked over."""
     _mac(context, "build")
-    app = Project(context.root).app
+    app = _project(context).app
     return {
         "bytes": sum(p.lstat().st_size for p in app.rglob("*") if not p.is_dir()),
         "compiled kernels": any(app.rglob(metal_library.LIBRARY)),
@@ -33,7 +38,7 @@ def bundle(context: Context) -> dict[str, Any]:
 def signing(context: Context) -> dict[str, Any]:
     """Signed inside out: as the identity that the environment names, else ad hoc."""
     _mac(context, "sign")
-    app = Project(context.root).app
+    app = _project(context).app
     assessed = context.run("spctl", "--assess", "--type", "exec", "--verbose=2", app, check=False)
     return {
         "signed": "by a certificate" if os.environ.get(IDENTITY_VARIABLE) else "ad hoc",
@@ -44,7 +49,7 @@ def signing(context: Context) -> dict[str, Any]:
 
 def self_test(context: Context) -> dict[str, Any]:
     """`--self-test` inside the bundle: it reads the sample page in a window that is not shown."""
-    app = Project(context.root).app
+    app = _project(context).app
     before = fingerprint(app)
     with tempfile.TemporaryDirectory() as folder:
         done = context.run(
@@ -65,7 +70,7 @@ def opened(context: Context) -> dict[str, Any]:
     """The same as Finder starts it: by LaunchServices, on the real screen, with a sample page to open."""
     if os.environ.get("SSH_CONNECTION"):
         raise CheckSkipped("there is no screen over ssh; run it at the Mac")
-    app = Project(context.root).app
+    app = _project(context).app
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder) / "out", Path(folder) / "err"
         context.run(
@@ -82,7 +87,7 @@ def opened(context: Context) -> dict[str, Any]:
 
 def quarantined(context: Context) -> dict[str, Any]:
     """A copy as a browser would leave it, with the quarantine mark: its signature must still hold."""
-    app = Project(context.root).app
+    app = _project(context).app
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / app.name
         context.run("ditto", app, copy)
@@ -94,7 +99,7 @@ def quarantined(context: Context) -> dict[str, Any]:
 def disk_image(context: Context) -> dict[str, Any]:
     """The disk image, and its size."""
     _mac(context, "dmg")
-    return {"bytes": Project(context.root).disk_image.stat().st_size}
+    return {"bytes": _project(context).disk_image.stat().st_size}
 
 
 def fingerprint(app: Path) -> dict[str, str]:

@@ -17,7 +17,7 @@ import pytest
 from mac_check import app, engine, machine
 from mac_check.report import Report, Scrubber, Step
 from mac_check.run import Check, CheckFailed, CheckSkipped, Context, run_all
-from mac_files import ROOT, bundle, write
+from mac_files import ROOT, Project, bundle, write
 
 MACHINE = "12345678-SERIAL"
 
@@ -262,6 +262,15 @@ def test_the_mac_is_awake_only_while_it_works(
             engine.sleep(context)
 
 
+def test_only_assertions_of_the_process_itself_are_counted(tools: Path) -> None:
+    from mac_check import inside
+
+    lines = [f"pid {os.getpid()}(python3): [0x1] 00:00:01 PreventUserIdleSystemSleep", "pid 1(launchd): [0x2] x",
+             f"pid {os.getpid()}1(other): [0x3] x"]
+    tool(tools, "pmset", "\n".join(f"echo '{line}'" for line in lines))
+    assert inside._assertions() == 1
+
+
 def test_an_engine_that_says_nothing_is_a_failure(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     answers(context, monkeypatch)
     write(context.build / "inside.py", "")
@@ -279,26 +288,16 @@ def test_the_full_shapes_are_left_out_without_room(context: Context, monkeypatch
 
 
 @pytest.fixture
-def made_app(tmp_path: Path, context: Context) -> Path:
-    """A bundle where mac.py puts it, below another root."""
-    made = bundle(tmp_path / "root" / "build" / "mac" / "dist")
-    context.root = tmp_path / "root"
-    return made
+def made_app(context: Context) -> Path:
+    """A bundle where mac.py puts it."""
+    return bundle(context.build / "dist")
 
 
 def launcher(made: Path, script: str) -> None:
     tool(made / "Contents" / "MacOS", "Leggio", script)
 
 
-@pytest.fixture
-def projects(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Projects of another root keep their build folder there."""
-    from mac_app.project import Project
-
-    monkeypatch.setattr(app, "Project", lambda root: Project(root, root / "build" / "mac"))
-
-
-def test_the_self_test_runs_inside_the_bundle(made_app: Path, context: Context, projects: None) -> None:
+def test_the_self_test_runs_inside_the_bundle(made_app: Path, context: Context) -> None:
     launcher(made_app, '[ "$1" = --self-test ] && echo picture > selftest.png')
     app.self_test(context)
     assert context.step.facts["status"] == 0 and context.step.facts["picture bytes"] == 8
@@ -307,7 +306,7 @@ def test_the_self_test_runs_inside_the_bundle(made_app: Path, context: Context, 
         app.self_test(context)
 
 
-def test_an_app_that_writes_into_itself_is_found(made_app: Path, context: Context, projects: None) -> None:
+def test_an_app_that_writes_into_itself_is_found(made_app: Path, context: Context) -> None:
     """Python's compiled files inside a signed bundle would end its signature."""
     cache = made_app / "Contents" / "Resources" / "lib" / "python3.12" / "leggio" / "__pycache__"
     launcher(made_app, f"echo p > selftest.png; mkdir -p {cache}; echo x > {cache}/main.pyc")
@@ -316,7 +315,7 @@ def test_an_app_that_writes_into_itself_is_found(made_app: Path, context: Contex
 
 
 def test_the_app_is_opened_as_finder_does(
-    tools: Path, made_app: Path, context: Context, projects: None, monkeypatch: pytest.MonkeyPatch
+    tools: Path, made_app: Path, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
     tool(tools, "open", '[ "$1 $2" = "-n -W" ] || exit 3\nshift 2\necho "Leggio read scan.jpg" > "$2"\n: > "$4"')
@@ -366,7 +365,7 @@ def test_a_run_where_every_tool_fails_still_ends_with_a_report(
         tool(tools, name, f"echo {name} says no >&2; exit 3")
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setenv("LEGGIO_PYTHON", str(tools / "python3.12"))
-    monkeypatch.setattr(mac_check, "Project", lambda: app.Project(build=tmp_path / "build"))
+    monkeypatch.setattr(mac_check, "Project", lambda: Project(build=tmp_path / "build"))
     assert mac_check.main(["--quick", "--report", str(tmp_path / "report")]) == 1
     data = json.loads((tmp_path / "report" / "mac-report.json").read_text("utf-8"))
     states = {step["name"]: step["state"] for step in data["steps"]}
