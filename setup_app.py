@@ -14,4 +14,4 @@ from mac_app.project import Project
 from mac_app.py2app_build import arguments
 from setuptools import setup
 
-setup(**arguments(Project(), alias=not {"-A", "--alias"}.isdisjoint(sys.argv)))
+setup(**arguments(Project.from_environment(), alias=not {"-A", "--alias"}.isdisjoint(sys.argv)))

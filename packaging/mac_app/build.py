@@ -17,7 +17,7 @@ from mac_app.commands import Runner, StepFailed
 from mac_app.frameworks import frameworks, repair
 from mac_app.modules import INCLUDES, LEFT_OUT, PACKAGES
 from mac_app.names import rename_all
-from mac_app.project import ARCH, MINIMUM_MACOS, NAME, PYTHON, Project
+from mac_app.project import ARCH, BUILD_VARIABLE, MINIMUM_MACOS, NAME, PYTHON, Project
 from mac_app.thin import thin_all
 
 VERSION = ".".join(map(str, PYTHON))
@@ -161,7 +161,8 @@ def build(project: Project, runner: Runner) -> None:
     runner.run([*pip(python), "wheel", "--no-deps", "--wheel-dir", wheels, project.root], environment=NATIVE)
     stage_wheels(project, python, runner)
     trim_stage(project, runner)
-    runner.run([python, "setup_app.py", "-q", "py2app"], cwd=project.root)
+    place = {BUILD_VARIABLE: str(project.build)}
+    runner.run([python, "setup_app.py", "-q", "py2app"], cwd=project.root, environment=place)
     finish(project.app, python, runner)
     check(project.app, None, runner)
     print(f"{NAME}.app is unsigned: macOS runs it only after `python packaging/mac.py sign`.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,8 @@ sewn together from two; and Macs without Apple's own GPU gain nothing from the k
 PYTHON = (3, 12)
 """The interpreter that goes in: the newest for which every pinned wheel starts on macOS 13."""
 ROOT = Path(__file__).resolve().parents[2]
+BUILD_VARIABLE = "LEGGIO_MAC_BUILD"
+"""Tells setup_app.py, which has no options of ours, where everything is made."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,11 @@ class Project:
 
     root: Path = ROOT
     build: Path = ROOT / "build" / "mac"
+
+    @classmethod
+    def from_environment(cls) -> Project:
+        named = os.environ.get(BUILD_VARIABLE)
+        return cls(build=Path(named)) if named else cls()
 
     @property
     def site(self) -> Path:

@@ -14,6 +14,7 @@ from pathlib import Path
 import macho
 import pytest
 from mac_app.modules import EXCLUDES, INCLUDES, LEFT_OUT, PACKAGES
+from mac_app.project import BUILD_VARIABLE
 from mac_files import ROOT
 
 needs_py2app = pytest.mark.skipif(
@@ -69,10 +70,9 @@ def test_no_module_is_both_in_and_out() -> None:
 @needs_py2app
 def test_an_alias_bundle_is_built_from_the_real_root(tmp_path: Path) -> None:
     """setup_app.py empties install_requires, or py2app would stop at once."""
-    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore", BUILD_VARIABLE: str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, ROOT / "setup_app.py", "-q", "py2app", "--alias", "--dist-dir", tmp_path / "dist",
-         "--bdist-base", tmp_path / "build"],
+        [sys.executable, ROOT / "setup_app.py", "-q", "py2app", "--alias"],
         cwd=ROOT, capture_output=True, text=True, env=environment, check=False,
     )
     if "does not have a shared library or framework" in done.stderr:

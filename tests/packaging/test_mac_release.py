@@ -140,6 +140,8 @@ def test_a_dry_run_prints_the_whole_way_and_touches_nothing(tmp_path: Path) -> N
               "compileall -q -f --invalidation-mode unchecked-hash", "# look over"]
     places = [next((i for i, line in enumerate(lines) if word in line), -1) for word in wanted]
     assert -1 not in places, dict(zip(wanted, places, strict=True))
+    assert f"LEGGIO_MAC_BUILD={tmp_path / 'b'} " in lines[places[wanted.index("setup_app.py -q py2app")]]
+    assert str(ROOT / "build" / "mac") not in done.stdout
     assert not (tmp_path / "b").exists()
 
 
