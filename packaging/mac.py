@@ -21,6 +21,7 @@ from pathlib import Path
 from mac_app import verify
 from mac_app.build import build, check, stage_wheels, trim_stage
 from mac_app.commands import Runner, StepFailed
+from mac_app.names import rename_all
 from mac_app.project import Project
 from mac_app.release import Notary, disk_image, notarise
 from mac_app.signing import Identity, sign
@@ -75,7 +76,8 @@ def stage(project: Project, runner: Runner) -> None:
     """The wheels of other people, as they would go into the bundle."""
     stage_wheels(project, sys.executable, runner, engine=False)
     trim_stage(project, runner)
-    if runner.step(f"look over the binaries of {project.site}"):
+    if runner.step(f"neutral names in the binaries of {project.site}, and a look over them"):
+        print(f"  {rename_all(project.site)} names of other people's machines")
         findings = list(verify.check_binaries(project.site))
         for finding in findings:
             print(f"  {finding}")

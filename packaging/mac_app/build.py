@@ -92,8 +92,6 @@ def trim_stage(project: Project, runner: Runner) -> None:
         print(f"  {sum(repair(framework) for framework in frameworks(site))} frameworks")
     if runner.step(f"{ARCH} alone in every binary of {site}"):
         print(f"  {thin_all(site, ARCH) / 1e6:.0f} MB of other processors")
-    if runner.step(f"names of the machines that built the binaries of {site}"):
-        print(f"  {rename_all(site)} names")
 
 
 def unlisted(site: Path) -> list[str]:
@@ -104,8 +102,12 @@ def unlisted(site: Path) -> list[str]:
 
 
 def finish(app: Path, python: str | Path, runner: Runner) -> None:
-    """What py2app leaves to be done."""
-    if runner.step(f"repair, thin and clean {app}"):
+    """What py2app leaves to be done.
+
+    Names are replaced here and not in the stage: that ends signatures, and py2app imports some of the stage's modules
+    while it looks for others. macOS ends a program that loads a library whose signature does not hold.
+    """
+    if runner.step(f"links, one processor, neutral names and a clean Info.plist in {app}"):
         qt.remove_qt_conf(app)
         for framework in frameworks(app):
             repair(framework)

@@ -255,7 +255,7 @@ def test_the_plist_says_nothing_of_the_machine_that_built(app: Path) -> None:
 # -- the stage ---------------------------------------------------------------------------------------------------
 
 
-def test_the_stage_ends_thin_linked_and_without_foreign_names(tmp_path: Path) -> None:
+def test_the_stage_ends_thin_and_linked_with_signatures_that_hold(tmp_path: Path) -> None:
     project = Project(build=tmp_path)
     pyside(project.site)
     write(project.site / "typer" / "__init__.py")
@@ -264,6 +264,9 @@ def test_the_stage_ends_thin_linked_and_without_foreign_names(tmp_path: Path) ->
     write(project.site / "numpy" / ".dylibs" / "libgfortran.5.dylib", both(foreign))
     build.trim_stage(project, Runner())
     assert {path.name for path in project.site.iterdir()} == {"PySide6", "numpy"}
+    (finding,) = verify.check_binaries(project.site, signing=verify.Signing())
+    assert "its install name /DLC/" in finding.words, "replaced in the bundle: py2app imports from the stage"
+    assert names.rename_all(project.site) == 1
     assert list(verify.check_binaries(project.site)) == []
     assert (project.site / "PySide6" / "Qt" / "lib" / "QtGui.framework" / "Versions" / "Current").is_symlink()
     assert all(image.arch == "arm64" for path in thin.binaries(project.site) for image in macho.read(path))

@@ -135,11 +135,11 @@ def test_a_dry_run_prints_the_whole_way_and_touches_nothing(tmp_path: Path) -> N
     done = mac("build", "--dry-run", "--build-folder", tmp_path / "b")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    wanted = ["-m venv", "install py2app==", "MACOSX_DEPLOYMENT_TARGET=13.0", "rm -rf", "--platform macosx_13_0_arm64",
-              "# take out of", "# links in", "# arm64 alone", "# names of", "setup_app.py -q py2app", "# repair",
+    wanted = ["-m venv", "install py2app==", "rm -rf", "MACOSX_DEPLOYMENT_TARGET=13.0", "--platform macosx_13_0_arm64",
+              "# take out of", "# links in", "# arm64 alone", "setup_app.py -q py2app", "# links, one processor, neutral",
               "compileall -q -f --invalidation-mode unchecked-hash", "# look over"]
     places = [next((i for i, line in enumerate(lines) if word in line), -1) for word in wanted]
-    assert -1 not in places, dict(zip(wanted, places, strict=True))
+    assert -1 not in places and places == sorted(places), dict(zip(wanted, places, strict=True))
     assert f"LEGGIO_MAC_BUILD={tmp_path / 'b'} " in lines[places[wanted.index("setup_app.py -q py2app")]]
     assert str(ROOT / "build" / "mac") not in done.stdout
     assert not (tmp_path / "b").exists()
