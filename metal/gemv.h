@@ -28,8 +28,8 @@ static inline float rms_factor(device const float *x, uint cols, float eps, uint
 }
 
 // sum[r] += this lane's share of row row0 + r times the input, r < count; the sums beyond are of no use. Scales lie
-// beside quantised rows. Rows past the end repeat the last instead of being left out: without a branch the loads of
-// all rows are underway together.
+// beside quantised rows. Past the end, quantised rows repeat the last instead of being left out: without a branch the
+// loads of all rows, which are small, are underway together.
 template <uint TYPE, uint ROWS>
 static inline void row_products(device const uchar *payload, device const half *scales,
                                 thread const input_row &x, uint cols, ulong row0, uint count, uint lane,
@@ -61,7 +61,8 @@ static inline void row_products(device const uchar *payload, device const half *
         for (uint i = 4 * lane; i < whole; i += 128) {
             const float4 v = x.at4(i);
             for (uint r = 0; r < ROWS; r++) {
-                const ulong at = (row0 + min(r, count - 1)) * cols + i;
+                if (r >= count) break;
+                const ulong at = (row0 + r) * cols + i;
                 if (TYPE == F16)
                     sum[r] += dot(float4(((device const packed_half4 *)(payload + 2 * at))[0]), v);
                 else sum[r] += dot(float4(((device const packed_float4 *)(payload + 4 * at))[0]), v);
@@ -71,7 +72,8 @@ static inline void row_products(device const uchar *payload, device const half *
         if (i < cols) {
             const float v = x.at(i);
             for (uint r = 0; r < ROWS; r++) {
-                const ulong at = (row0 + min(r, count - 1)) * cols + i;
+                if (r >= count) break;
+                const ulong at = (row0 + r) * cols + i;
                 sum[r] += v * (TYPE == F16 ? float(((device const half *)payload)[at])
                                            : ((device const float *)payload)[at]);
             }

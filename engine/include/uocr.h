@@ -67,7 +67,7 @@ typedef struct uocr_engine_options {
     uint32_t precision;
     uint32_t threads; /* 0: as many as this process may use; at most 256 */
     uint32_t simd;
-    uint32_t profile;       /* non-zero: time every operator (a few per cent slower) */
+    uint32_t profile;       /* 1: time every operator (slower); 2: count alone */
     uint64_t memory_budget; /* bytes for everything including the mapped model; 0: 80 % of this machine's memory */
     const char *model_path; /* UTF-8 */
 } uocr_engine_options;

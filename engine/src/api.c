@@ -106,6 +106,7 @@ static uocr_status start(uocr_engine *engine, const uocr_engine_options *options
     UOCR_TRY(uocr_weights_bind(&engine->file, &engine->weights, error));
     uint64_t held = engine->file.bytes + sizeof *engine;
     engine->profile.enabled = options->profile != 0;
+    engine->profile.counts_alone = options->profile == UOCR_PROFILE_COUNTS;
     engine->threads = options->threads > 0 ? options->threads : uocr_pool_default_threads();
 #ifdef UOCR_GPU
     UOCR_TRY(open_gpu(engine, options, error));

@@ -7,8 +7,11 @@
 
 #include "uocr.h"
 
+enum { UOCR_PROFILE_COUNTS = 2 }; /* uocr_engine_options.profile: nothing is timed */
+
 typedef struct uocr_profile {
     bool enabled;
+    bool counts_alone; /* a back end that queues work need not wait after every operator */
     const char *phase; /* "vision", "prefill", "decode": static strings */
     uint32_t count;
     uocr_profile_row row[UOCR_PROFILE_ROWS];

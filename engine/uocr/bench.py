@@ -39,6 +39,35 @@ class Figures:
         return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "profile"}
 
 
+@dataclass(slots=True)
+class PhaseTrace:
+    """What one phase of a page asked of the GPU, in all: kernels, command buffers, bytes read and written."""
+
+    phase: str
+    unit: str
+    units: int
+    dispatches: int
+    command_buffers: int
+    read: int
+    written: int
+
+
+@dataclass(slots=True)
+class Trace:
+    """What a page took, counted and not timed. `phases` is empty on a back end without dispatches."""
+
+    backend: str
+    phases: list[PhaseTrace]
+    operators: list[native.ProfileRow]
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "backend": self.backend,
+            "phases": [{name: getattr(p, name) for name in PhaseTrace.__dataclass_fields__} for p in self.phases],
+            "operators": [{"name": row.name, "calls": row.calls, "bytes": row.bytes} for row in self.operators],
+        }
+
+
 @contextmanager
 def random_full_model(profile: str) -> Iterator[Path]:
     """A temporary model of the full shapes with random weights (1.9 GB as q4)."""
@@ -79,6 +108,36 @@ def measure(
             engine.memory().peak_total,
             engine.profile() if profile else [],
         )
+
+
+_COUNTERS = ("dispatches", "written", "command buffers")
+
+
+def trace(path: Path, *, size: int = 1024, threads: int = 0, precision: str = "fast", tokens: int = 64) -> Trace:
+    """Counts what one page of `size` pixels and `tokens` tokens ask of the back end."""
+    with native.Engine(path, threads=threads, precision=precision, profile=native.PROFILE_COUNTS) as engine:
+        last, prompt = _run(engine, size, tokens, encode=True)
+        rows = {row.name: row for row in engine.profile()}
+        units = {
+            "vision": (f"a view of {size} pixels", 1),
+            "prefill": ("a prompt token", prompt),
+            "decode": ("a token", last.done),
+        }
+        phases = [
+            PhaseTrace(
+                phase,
+                unit,
+                count,
+                rows[f"{phase}/dispatches"].calls,
+                rows[f"{phase}/command buffers"].calls,
+                rows[f"{phase}/dispatches"].bytes,
+                rows[f"{phase}/written"].bytes,
+            )
+            for phase, (unit, count) in units.items()
+            if f"{phase}/dispatches" in rows
+        ]
+        operators = [row for name, row in rows.items() if name.split("/")[-1] not in _COUNTERS]
+        return Trace(engine.info().backend, phases, operators)
 
 
 def _run(engine: native.Engine, size: int, tokens: int, *, encode: bool) -> tuple[native.Event, int]:

@@ -77,6 +77,8 @@ def memory_categories() -> tuple[str, ...]:
 PHASES = ("vision", "prefill", "decode", "done")
 FINISHES = ("none", "eos", "length", "loop", "cancelled", "error")
 NEED_VIEW, PROGRESS, TOKEN, DONE = range(4)
+PROFILE_COUNTS = 2
+"""Engine(profile=...): operators are counted and not timed; True times them."""
 
 _ERROR_CLASSES: dict[int, type[errors.UocrError]] = {
     1: errors.InvalidRequest,
@@ -244,7 +246,7 @@ class Engine:
         memory_budget: int = 0,
         backend: str = "auto",
         simd: str = "auto",
-        profile: bool = False,
+        profile: int = 0,
     ) -> None:
         library()
         choices = {

@@ -61,16 +61,20 @@ void gpu_table_profiled(ops *o) {
     test_experts(o);
     profile->enabled = false;
     gpu_counts after = uocr_backend_gpu_counts(o->backend);
-    uint64_t dispatches = 0, bytes = 0, experts = 0;
+    uint64_t dispatches = 0, buffers = 0, read = 0, written = 0, experts = 0;
     for (uint32_t i = 0; i < profile->count; i++) {
-        bool all = strcmp(profile->row[i].name, "decode/dispatches") == 0;
-        dispatches += all ? profile->row[i].calls : 0;
-        bytes += all ? profile->row[i].bytes : 0;
-        experts += strcmp(profile->row[i].name, "decode/experts") == 0 ? profile->row[i].calls : 0;
+        const uocr_profile_row *row = &profile->row[i];
+        bool all = strcmp(row->name, "decode/dispatches") == 0;
+        dispatches += all ? row->calls : 0;
+        read += all ? row->bytes : 0;
+        written += strcmp(row->name, "decode/written") == 0 ? row->bytes : 0;
+        buffers += strcmp(row->name, "decode/command buffers") == 0 ? row->calls : 0;
+        experts += strcmp(row->name, "decode/experts") == 0 ? row->calls : 0;
     }
     expect_true(o, "the profile has every dispatch", dispatches == after.dispatches - before.dispatches);
     expect_true(o, "the profile has every byte",
-                bytes == after.read + after.written - before.read - before.written);
+                read == after.read - before.read && written == after.written - before.written);
+    expect_true(o, "the profile has every command buffer", buffers == after.encoders - before.encoders);
     expect_true(o, "the profile has the operators", experts > 10);
 }
 

@@ -157,10 +157,12 @@ def engine() -> Path:
 
 def engine_program(source: Path, sanitizer: str = "", device: bool = True) -> Path:
     """A C program over the whole engine with runs on the GPU back end; without `device` it brings its own."""
-    sources = [path for path in ENGINE_SOURCES if device or path.name != "device_host.c"]
+    sources = [path for path in ENGINE_SOURCES if device or path.name not in ("device_host.c", "api.c")]
     flags = ("-DTINY_BACKEND=UOCR_BACKEND_METAL",)
     command, objects = compiled(sources, sanitizer)
-    _, own = compiled([source], sanitizer, *flags)
+    if not device:  # as on Apple's systems, where "auto" is the GPU
+        objects += compiled([ENGINE / "api.c"], sanitizer, "-DUOCR_GPU_FIRST")[1]
+    own = compiled([source], sanitizer, *flags)[1]
     kept, name = named(source.stem, sanitizer, [*objects, *own])
     return link(CACHE / name, command, [*objects, *own], kept)
 

@@ -107,7 +107,24 @@ def page(picture: str, preset: str, most: str, follow: str) -> dict[str, Any]:
     }
 
 
-COMMANDS = {"golden": golden, "page": page}
+def trace(tokens: str) -> dict[str, Any]:
+    """`uocr bench --trace` of the built-in model over a view of 512 pixels: what it prints, and its numbers."""
+    from uocr import bench
+    from uocr.cli import measure, view
+
+    whole, counted = bench.trace, []
+
+    def smaller(path: Path, **options: Any) -> bench.Trace:
+        counted.append(whole(path, size=512, **options))
+        return counted[-1]
+
+    bench.trace = smaller
+    with view.out.capture() as shown:
+        measure.bench(trace=True, decode_tokens=int(tokens))
+    return {"shown": shown.get(), **counted[0].as_dict()}
+
+
+COMMANDS = {"golden": golden, "page": page, "trace": trace}
 
 if __name__ == "__main__":
     use(Path(sys.argv[1]))

@@ -27,6 +27,7 @@ typedef enum fault_kind {
     BAD_SOURCE,   /* its source does not compile */
     NEW_LIBRARY,  /* no fault: products of halves are the device's own */
     SMALL_DEVICE, /* holds little at once */
+    NO_DEVICE,
 } fault_kind;
 
 static struct {
@@ -107,6 +108,7 @@ static uocr_status product_of_halves(gpu_device *device, const gpu_matrix_produc
 }
 
 uocr_status gpu_device_open(const void *base, size_t bytes, gpu_device **out, uocr_error *error) {
+    if (fault.kind == NO_DEVICE) return uocr_fail(error, UOCR_BACKEND, 0, 0, "There is no GPU.");
     uocr_status status = host_device_open(base, bytes, out, error);
     if (status != UOCR_OK) return status;
     fault.real = **out;
@@ -213,8 +215,9 @@ static void a_lasting_fault_is_one_clear_error(fault_kind kind, uint32_t countdo
     uocr_engine_close(engine);
 }
 
-static uocr_status open_with(uint64_t budget, uocr_engine **engine, uocr_error *error) {
+static uocr_status open_as(uint32_t backend, uint64_t budget, uocr_engine **engine, uocr_error *error) {
     uocr_engine_options options = tiny_engine_options(lively, UOCR_PRECISION_FAST, 1);
+    options.backend = backend;
     options.memory_budget = budget;
     *engine = NULL;
     return uocr_engine_open(&options, engine, error);
@@ -226,13 +229,13 @@ static void the_working_set_bounds_the_budget(void) {
     uocr_memory_report report = {.size = sizeof report};
     uocr_engine *engine;
     strike(SMALL_DEVICE, 0, false);
-    CHECK_EQUAL(open_with(0, &engine, &error), UOCR_OK);
+    CHECK_EQUAL(open_as(UOCR_BACKEND_METAL, 0, &engine, &error), UOCR_OK);
     uocr_engine_memory(engine, &report);
     CHECK_EQUAL(report.budget, SET);
     uocr_engine_close(engine);
-    CHECK_EQUAL(open_with(SET, &engine, &error), UOCR_OK);
+    CHECK_EQUAL(open_as(UOCR_BACKEND_METAL, SET, &engine, &error), UOCR_OK);
     uocr_engine_close(engine);
-    CHECK_EQUAL(open_with((uint64_t)SET + 1, &engine, &error), UOCR_OVER_BUDGET);
+    CHECK_EQUAL(open_as(UOCR_BACKEND_METAL, (uint64_t)SET + 1, &engine, &error), UOCR_OVER_BUDGET);
     CHECK(engine == NULL);
     CHECK_EQUAL(error.number, SET + 1);
     CHECK_EQUAL(error.limit, SET);
@@ -244,8 +247,40 @@ static void no_memory_at_open_is_told(void) {
     uocr_error error = {.size = sizeof error};
     uocr_engine *engine;
     strike(NO_MEMORY, 1, true);
-    CHECK(open_with(0, &engine, &error) != UOCR_OK);
-    CHECK(engine == NULL && fault.struck > 0 && error.message[0] != '\0');
+    CHECK(open_as(UOCR_BACKEND_METAL, 0, &engine, &error) != UOCR_OK);
+    CHECK(engine == NULL && fault.struck > 0);
+    CHECK_CONTAINS(error.message, "memory");
+    strike(NO_FAULT, 0, false);
+}
+
+static void check_opens_on(uint32_t asked, const char *name) {
+    uocr_error error = {.size = sizeof error};
+    uocr_model_info info = {.size = sizeof info};
+    uocr_engine *engine;
+    outcome out;
+    uocr_plan plan = plan_of(0, 0);
+    CHECK_EQUAL(open_as(asked, 0, &engine, &error), UOCR_OK);
+    CHECK_EQUAL(uocr_engine_info(engine, &info, &error), UOCR_OK);
+    CHECK(strcmp(info.backend, name) == 0);
+    tiny_read(engine, &plan, &out);
+    CHECK_EQUAL(out.tokens, plan.max_new_tokens);
+    uocr_engine_close(engine);
+}
+
+/* This program is built as for Apple's systems, where the GPU comes first. */
+static void the_gpu_comes_first_where_it_opens(void) {
+    uocr_error error = {.size = sizeof error};
+    uocr_engine *engine;
+    strike(NO_FAULT, 0, false);
+    check_opens_on(UOCR_BACKEND_AUTO, "host");
+    check_opens_on(UOCR_BACKEND_CPU, "cpu");
+    strike(NO_DEVICE, 0, false);
+    check_opens_on(UOCR_BACKEND_AUTO, "cpu");
+    CHECK_EQUAL(open_as(UOCR_BACKEND_METAL, 0, &engine, &error), UOCR_BACKEND);
+    CHECK(engine == NULL);
+    CHECK_CONTAINS(error.message, "There is no GPU.");
+    strike(NO_MEMORY, 1, true);
+    check_opens_on(UOCR_BACKEND_AUTO, "cpu");
     strike(NO_FAULT, 0, false);
 }
 
@@ -297,6 +332,7 @@ int main(void) {
                                            faults[i].says);
     the_working_set_bounds_the_budget();
     no_memory_at_open_is_told();
+    the_gpu_comes_first_where_it_opens();
     the_makers_library_takes_products_of_halves();
     unlink(lively);
     return check_result();

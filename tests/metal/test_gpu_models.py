@@ -50,6 +50,19 @@ def test_a_page_of_1024_pixels_reads_as_on_the_cpu_in_the_memory_that_was_promis
     assert peak == promised
 
 
+def test_a_trace_counts_what_a_view_and_a_token_ask_of_the_device() -> None:
+    trace = over_gpu("trace", "3")
+    phases = {phase["phase"]: phase for phase in trace["phases"]}
+    assert trace["backend"] == "host" and list(phases) == ["vision", "prefill", "decode"]
+    assert phases["vision"]["units"] == 1 and phases["decode"]["units"] == 3
+    # Three choices: norm and head, two kernels of the choice, the history. Two tokens are fed back: embedding, five
+    # kernels in the dense layer, six in each of five with experts.
+    assert phases["decode"]["dispatches"] == 3 * 4 + 2 * (1 + 5 + 5 * 6)
+    assert phases["decode"]["command_buffers"] == 3
+    assert all(phase["read"] > phase["dispatches"] and phase["written"] > 0 for phase in phases.values())
+    assert "a view of 512 pixels" in trace["shown"] and "command buffers" in trace["shown"]
+
+
 def test_a_missing_kernel_is_one_clear_error(tmp_path: Path) -> None:
     rows_alone = kernels.build(tmp_path / "rows.so", False, [KERNELS / "rows.metal"])
     done = run_over_gpu("page", str(SAMPLES / "screenshot.png"), "tiny", "1", "free", over=rows_alone)

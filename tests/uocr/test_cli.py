@@ -381,6 +381,14 @@ def test_bench_gives_its_figures_as_json(run) -> None:
         assert figures[name] > 0
 
 
+def test_trace_on_the_cpu_says_that_there_are_no_dispatches_and_shows_operators(run) -> None:
+    code, out, _ = run("bench", "--trace", "--decode-tokens", "2")
+    assert code == 0
+    assert "back end cpu" in out and "The CPU has no dispatches" in out
+    assert "decode/linear" in out and "vision/attention_global" in out
+    assert "command buffers" not in out
+
+
 def test_profile_shows_operators_with_their_share(run) -> None:
     _, _, err = run("read", SCREENSHOT, "--profile", "--max-new-tokens", "2")
     assert "linear" in err and "%" in err

@@ -60,8 +60,11 @@ static uocr_status encoded(gpu_backend *b, uocr_status status, uint64_t read, ui
     b->counts.encoders += b->encoded == 0;
     b->counts.read += read;
     b->counts.written += written;
-    /* One row a phase: how many kernels, and the bytes that they read and write. */
-    if (b->base.profile) uocr_profile_add(b->base.profile, "dispatches", 0, read + written, 0);
+    if (b->base.profile) {
+        uocr_profile_add(b->base.profile, "dispatches", 0, read, 0);
+        uocr_profile_add(b->base.profile, "written", 0, written, 0);
+        if (b->encoded == 0) uocr_profile_add(b->base.profile, "command buffers", 0, 0, 0);
+    }
     if (status == UOCR_OK && ++b->encoded == SUBMIT_EVERY) {
         b->encoded = 0;
         status = b->device->submit(b->device, NULL);
@@ -140,14 +143,15 @@ uocr_status gpu_begin(gpu_backend *b) {
 
 /* The device's own seconds where it tells them: without what the host takes to encode and to wait. */
 double gpu_clock(const gpu_backend *b) {
-    if (!b->base.profile || !b->base.profile->enabled) return 0;
+    if (!b->base.profile || !b->base.profile->enabled || b->base.profile->counts_alone) return 0;
     return b->device->seconds ? b->device->seconds(b->device) : uocr_now();
 }
 
 /* Work that is put off is timed with the operator that takes it. */
 uocr_status gpu_end(gpu_backend *b, const char *name, double begun, uint64_t bytes, double flops) {
     if (!b->base.profile || !b->base.profile->enabled) return UOCR_OK;
-    uocr_status status = b->later.what == GPU_NOTHING ? gpu_wait(b) : UOCR_OK;
+    bool wait = b->later.what == GPU_NOTHING && !b->base.profile->counts_alone;
+    uocr_status status = wait ? gpu_wait(b) : UOCR_OK;
     uocr_profile_add(b->base.profile, name, gpu_clock(b) - begun, bytes, flops);
     return status;
 }

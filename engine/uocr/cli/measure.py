@@ -23,9 +23,15 @@ def bench(
     decode_tokens: Annotated[int, typer.Option(help="Tokens to decode.")] = 64,
     views: Annotated[bool, typer.Option(help="Time the 1024 and 640 views too.")] = True,
     profile: Annotated[bool, typer.Option(help="Show the share of every operator.")] = False,
+    trace: Annotated[
+        bool, typer.Option(help="Count instead: what a view and a token ask of the GPU, dispatches and bytes.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Numbers as JSON on standard output.")] = False,
 ) -> int:
     """Measure tokens a second and seconds a view."""
+
+    if trace:
+        return show_trace(random_full, model, threads, precision, decode_tokens, as_json)
 
     def measure(path: Path) -> benchmarks.Figures:
         return benchmarks.measure(
@@ -44,4 +50,29 @@ def bench(
         view.out.print(f"{name}: {value:.2f}" if isinstance(value, float) else f"{name}: {value}", markup=False)
     if figures.profile:
         view.out.print(view.profile_table(figures.profile))
+    return 0
+
+
+def show_trace(
+    random_full: str | None, model: str | None, threads: int, precision: str, tokens: int, as_json: bool
+) -> int:
+    """`uocr bench --trace`: one table a phase; on the CPU, which has no dispatches, its operators instead."""
+
+    def count(path: Path) -> benchmarks.Trace:
+        return benchmarks.trace(path, threads=threads, precision=precision, tokens=tokens)
+
+    if random_full is not None:
+        with benchmarks.random_full_model(random_full) as path:
+            counted = count(path)
+    else:
+        counted = count(models.resolve(model, None))
+    if as_json:
+        view.write(json.dumps(counted.as_dict()) + "\n")
+        return 0
+    view.out.print(f"back end {counted.backend}: a page of 1024 pixels and {tokens} tokens")
+    for phase in counted.phases:
+        view.out.print(view.trace_table(phase))
+    if not counted.phases:
+        view.out.print("The CPU has no dispatches: it runs one operator after another. These it ran:")
+        view.out.print(view.profile_table(counted.operators))
     return 0

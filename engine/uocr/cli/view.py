@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -17,6 +17,9 @@ from uocr.document import FinishReason, Page
 from uocr.errors import OutputFailed, OverBudget, UocrError
 from uocr.export.target import failed
 from uocr.native import ProfileRow
+
+if TYPE_CHECKING:
+    from uocr.bench import PhaseTrace
 
 
 class _StandardError:
@@ -142,6 +145,26 @@ def profile_table(rows: Sequence[ProfileRow]) -> Table:
             f"{r.bytes / busy / 1e9:.1f}",
             f"{r.flops / busy / 1e9:.1f}",
         )
+    return table
+
+
+def trace_table(phase: PhaseTrace) -> Table:
+    """One phase: kernels, command buffers and bytes, in all and for one unit of its work."""
+    table = Table(title=phase.phase, title_justify="left", box=None, pad_edge=False, header_style="dim")
+    table.add_column("")
+    for title in ("dispatches", "command buffers", "read", "written"):
+        table.add_column(title, justify="right")
+    numbers = (phase.dispatches, phase.command_buffers)
+    if phase.units > 1:
+        table.add_row(
+            f"{phase.units:,} in all", *(f"{n:,}" for n in numbers), size(phase.read), size(phase.written)
+        )
+    table.add_row(
+        phase.unit,
+        *(f"{n / phase.units:,.1f}" for n in numbers),
+        size(phase.read // phase.units),
+        size(phase.written // phase.units),
+    )
     return table
 
 
