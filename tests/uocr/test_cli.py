@@ -357,6 +357,12 @@ def test_doctor_verifies_the_file(run) -> None:
     assert code == 0 and "every payload hash is right" in out
 
 
+def test_doctor_names_the_back_ends(run) -> None:
+    _, out, _ = run("doctor")
+    assert "back end cpu: built in" in out
+    assert "back end metal: built in" in out or "back end metal: The Metal back end is not in this build" in out
+
+
 def test_doctor_names_the_tensor_whose_bytes_were_changed(run, tmp_path: Path) -> None:
     data = bytearray(BUILT_IN.read_bytes())
     data[-70_000] ^= 1

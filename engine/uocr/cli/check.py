@@ -23,6 +23,16 @@ def tell_machine(info: native.ModelInfo) -> None:
     )
 
 
+def tell_backends(path: Path) -> None:
+    """The back ends of this build, and what keeps one from opening."""
+    view.out.print("back end cpu: built in")
+    try:
+        with native.Engine(path, backend="metal") as engine:
+            view.out.print(f"back end metal: built in, holds {view.size(engine.info().budget)} at once")
+    except errors.UocrError as error:
+        view.out.print(f"back end metal: {error}", markup=False)
+
+
 def doctor(
     model: Annotated[str | None, typer.Option(help="built-in, a pulled name or a .uocr file.")] = None,
     verify: Annotated[bool, typer.Option(help="Check the hash of every tensor in the file.")] = False,
@@ -32,6 +42,7 @@ def doctor(
     with native.Engine(path) as engine:
         info = engine.info()
         tell_machine(info)
+        tell_backends(path)
         if info.simd == "portable":
             view.out.print("This processor has no vector code of ours: reading works and is several times slower.")
         view.out.print(
