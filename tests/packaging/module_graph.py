@@ -34,6 +34,7 @@ def main(build: Path) -> None:
     command.additional_paths = []
     command.initialize_prescripts()
     graph = command.get_modulefinder()
+    command.process_recipes(graph, command.collect_filters(), {}, [])
     absent = (MissingModule, ExcludedModule, InvalidRelativeImport)
     print(json.dumps(sorted(node.identifier for node in graph.nodes() if not isinstance(node, absent))))
 
