@@ -18,6 +18,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+if sys.version_info < (3, 11):  # noqa: UP036  the one that macOS brings is older
+    sys.exit(f"mac.py needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
+
 from mac_app import verify
 from mac_app.build import build, check, stage_wheels, trim_stage
 from mac_app.commands import Runner, StepFailed
@@ -48,28 +51,27 @@ def take(step: str, path: Path | None, project: Project, runner: Runner) -> None
     """One step. Raises StepFailed."""
     identity = Identity.from_environment()
     app = path or project.app
-    match step:
-        case "build":
-            build(project, runner)
-        case "sign":
-            existing(app)
-            sign(app, identity, project.entitlements, runner)
-            check(app, verify.Signing(certificate=not identity.is_ad_hoc), runner)
-        case "notarise":
-            notarise(app, Notary.from_environment(), runner)
-        case "dmg":
-            disk_image(app, project.disk_image, identity, runner)
-        case "verify":
-            check(existing(app), None, runner)
-        case "stage":
-            stage(project, runner)
-        case "all":
-            if identity.is_ad_hoc:
-                raise StepFailed("Nobody to sign for: set LEGGIO_SIGNING_IDENTITY to a Developer ID in the keychain.")
-            Notary.from_environment().flags  # noqa: B018  asked before the long build
-            for each in ("build", "sign", "notarise", "dmg"):
-                take(each, None, project, runner)
-            notarise(project.disk_image, Notary.from_environment(), runner)
+    if step == "build":
+        build(project, runner)
+    elif step == "sign":
+        sign(existing(app), identity, project.entitlements, runner)
+        check(app, verify.Signing(certificate=not identity.is_ad_hoc), runner)
+    elif step == "notarise":
+        notarise(app, Notary.from_environment(), runner)
+    elif step == "dmg":
+        disk_image(app, project.disk_image, identity, runner)
+    elif step == "verify":
+        check(existing(app), None, runner)
+    elif step == "stage":
+        stage(project, runner)
+    else:
+        if identity.is_ad_hoc:
+            raise StepFailed("Nobody to sign for: set LEGGIO_SIGNING_IDENTITY to a Developer ID in the keychain.")
+        notary = Notary.from_environment()
+        _ = notary.flags  # asked before the long build
+        for each in ("build", "sign", "notarise", "dmg"):
+            take(each, None, project, runner)
+        notarise(project.disk_image, notary, runner)
 
 
 def stage(project: Project, runner: Runner) -> None:

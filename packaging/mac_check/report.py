@@ -19,7 +19,7 @@ State = Literal["ok", "failed", "skipped"]
 MOST_LINES = 60
 """Of what a command printed, its last ones."""
 SHORTEST_NAME = 3
-"""Shorter names of people or machines are left: they would be found inside every other word."""
+"""Shorter names of people or machines are left: they are too often something else."""
 
 
 @dataclass
@@ -50,15 +50,20 @@ class Scrubber:
     """Takes out of a text what tells who and where."""
 
     def __init__(self, root: Path) -> None:
-        home = str(Path.home())
-        self._replaced = [(str(root), "."), (home, "~")]
-        for name, word in ((_user(), "USER"), (platform.node(), "HOST"), (platform.node().split(".")[0], "HOST")):
-            if len(name) >= SHORTEST_NAME and name not in ("root", "localhost"):
-                self._replaced.append((name, word))
+        self._places = [(str(root), "."), (str(Path.home()), "~")]
+        host = platform.node()
+        names = {_user(): "USER", host: "HOST", host.split(".")[0]: "HOST"}
+        self._names = [
+            (re.compile(rf"(?<!\w){re.escape(name)}(?!\w)"), word)  # "max" is a person, "max_threads" is none
+            for name, word in names.items()
+            if len(name) >= SHORTEST_NAME and name not in ("root", "localhost")
+        ]
 
     def text(self, text: str) -> str:
-        for name, word in self._replaced:
-            text = text.replace(name, word)
+        for place, word in self._places:
+            text = text.replace(place, word)
+        for name, word in self._names:
+            text = name.sub(word, text)
         return re.sub(r"/(?:private/)?var/folders/[\w/+-]+", "TMP", text)
 
     def value(self, value: Any) -> Any:

@@ -121,6 +121,8 @@ def test_short_and_common_names_are_no_secret(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(getpass, "getuser", lambda: "al")
     monkeypatch.setattr(platform, "node", lambda: "localhost")
     assert Scrubber(ROOT).text("metal on localhost") == "metal on localhost"
+    monkeypatch.setattr(getpass, "getuser", lambda: "max")
+    assert Scrubber(ROOT).text("max: max_threads, softmax") == "USER: max_threads, softmax"
 
 
 # -- the steps ---------------------------------------------------------------------------------------------------
