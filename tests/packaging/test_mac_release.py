@@ -145,6 +145,12 @@ def test_a_dry_run_prints_the_whole_way_and_touches_nothing(tmp_path: Path) -> N
     assert not (tmp_path / "b").exists()
 
 
+def test_a_dry_run_of_the_stage_wants_no_engine(tmp_path: Path) -> None:
+    lines = mac("stage", "--dry-run", "--build-folder", tmp_path).stdout.splitlines()
+    assert "--platform macosx_13_0_arm64" in lines[1] and "leggio-" not in lines[1]
+    assert lines[-1] == f"# neutral names in the binaries of {tmp_path}/site, and a look over them"
+
+
 def test_errors_are_one_line_with_what_to_do(tmp_path: Path) -> None:
     done = mac("sign", "--build-folder", tmp_path)
     assert done.returncode == 1
