@@ -1,12 +1,20 @@
 /* Work for a counter of instructions, allocations and system calls; see test_performance_ratios.py.
  *
- *   count_work run MODEL THREADS PROMPT FROM TO  the steps after token FROM up to token TO are in
- * counted_steps count_work gemv TABLE                        one q4 product of one row is in counted_gemv
- *   count_work allocations MODEL                 heap calls in 200 decode steps after the first 10
- *   count_work calls MODEL                       what killed the same steps when system calls kill; 0 for
- * nothing count_work one-call MODEL                    the same, with one call made on purpose
+ *   count_work run MODEL THREADS PROMPT FROM TO
+ *   count_work gemv TABLE
+ *   count_work allocations MODEL
+ *   count_work calls MODEL
+ *   count_work one-call MODEL
  *
- * TABLE is "portable" or "baseline", the vector table that valgrind can run. */
+ * run: the steps after token FROM up to token TO are in counted_steps.
+ *
+ * gemv: one q4 product of one row is in counted_gemv. TABLE is "portable" or "baseline", the vector table
+ * that valgrind can run.
+ *
+ * allocations: prints the heap calls in 200 decode steps after the first 10.
+ *
+ * calls: prints what killed the same steps when system calls kill, 0 for nothing. one-call: with one call
+ * made on purpose. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
