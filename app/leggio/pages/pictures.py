@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 THUMBNAIL_PIXELS = 144
 """Longer side: twice what a row shows, for high-DPI screens."""
 THUMBNAIL_DPI = 40
+THUMBNAIL_WORK = 1_000_000
+"""Pixels of a PDF page that are drawn for a thumbnail at most."""
 SHOWN_PIXELS = 24_000_000
 """A larger page is shown reduced; it is read, and boxes are placed, at its own size."""
 KEPT_THUMBNAILS = 200
@@ -121,13 +123,23 @@ class PagePictures(QObject):
         image: QImage | None = None
         if not self._closed:
             try:
-                with self._small_input.page(source, name, number, dpi=THUMBNAIL_DPI, password=password) as opened:
-                    picture = opened.page(0).image
+                picture = self._small_picture(source, name, number, password)
                 picture.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS), Image.Resampling.BILINEAR, reducing_gap=2.0)
                 image = to_qimage(turned(picture, wish[1]))
             except UocrError as error:
                 log.info("no thumbnail: %s", error)
             self._made.emit(*wish, image)
+
+    def _small_picture(self, source: Input, name: str, number: int, password: str | None) -> Image.Image:
+        """The page at few dots an inch; at fewer still when it is gigantic."""
+        with self._small_input.page(source, name, number, dpi=THUMBNAIL_DPI, password=password) as opened:
+            width, height = opened.page_size(0)
+            if opened.is_drawn and width * height > THUMBNAIL_WORK:
+                dpi = max(1, THUMBNAIL_DPI * (THUMBNAIL_WORK / (width * height)) ** 0.5)
+            else:
+                return opened.page(0).image
+        with self._small_input.page(source, name, number, dpi=dpi, password=password) as opened:
+            return opened.page(0).image
 
     def _make_page(
         self, key: int, rotate: int, source: Input, name: str, number: int, password: str | None, dpi: float

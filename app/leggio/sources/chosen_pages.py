@@ -20,6 +20,11 @@ class ChosenPages(Source):
         self._whole, self._at, self._owns = whole, tuple(at), owns
 
     @property
+    def is_drawn(self) -> bool:
+        """A PDF: its pages have whatever number of pixels they are drawn with."""
+        return self._whole.kind == "pdf"
+
+    @property
     def sha256(self) -> str:
         return self._whole.sha256
 
