@@ -10,8 +10,9 @@ from leggio.pages.overlays import ViewsItem, box_rect
 from leggio.pages.wording import badge, describe, explain
 from leggio.reading.merge import merge_region
 from PIL import Image, ImageDraw
-from PySide6.QtCore import QModelIndex, QPoint, QRectF, Qt
-from PySide6.QtGui import QImage
+from PySide6.QtCore import QModelIndex, QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QImage, QNativeGestureEvent, QPointingDevice, QWheelEvent
+from PySide6.QtWidgets import QApplication
 from uocr.document import Block, Box, FinishReason, Page
 from uocr.views import plan_views
 
@@ -192,6 +193,41 @@ def test_zoom_fit_and_actual_size(qtbot, window, picture):
     assert canvas.zoom == pytest.approx(fitted)
     canvas.set_zoom(1e9)
     assert canvas.zoom == pytest.approx(16.0)
+
+
+def test_the_wheel_and_a_pinch_zoom_around_the_pointer(qtbot, window, picture):
+    read_all(qtbot, window, [picture()])
+    canvas = window.desk.canvas
+    qtbot.waitUntil(lambda: canvas.page_size == (400, 560))
+    before, middle = canvas.zoom, QPointF(canvas.viewport().rect().center())
+    everywhere = canvas.viewport().mapToGlobal(middle)
+    wheel = QWheelEvent(
+        middle,
+        everywhere,
+        QPoint(),
+        QPoint(0, 120),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.ControlModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(canvas.viewport(), wheel)
+    assert canvas.zoom == pytest.approx(before * 1.0015**120)
+    wheeled = canvas.zoom
+    pinch = QNativeGestureEvent(
+        Qt.NativeGestureType.ZoomNativeGesture,
+        QPointingDevice.primaryPointingDevice(),
+        2,
+        middle,
+        middle,
+        everywhere,
+        0.25,
+        QPointF(),
+    )
+    QApplication.sendEvent(canvas.viewport(), pinch)
+    assert canvas.zoom == pytest.approx(wheeled * 1.25)
+    window.actions_["fit_width"].trigger()
+    assert canvas.zoom * canvas.sceneRect().width() == pytest.approx(canvas.viewport().width(), abs=3)
 
 
 def test_a_region_is_drawn_with_the_mouse_and_left_with_escape(qtbot, window, engine, picture):

@@ -1,0 +1,115 @@
+"""The strip below: memory, promise and budget, progress and counts, what a refused run offers."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+
+import pytest
+from leggio.memory.rate import SAMPLES, RatePlot
+from leggio.pages.items import PageState
+from PySide6.QtCore import QPointF
+from uocr.document import FinishReason
+from uocr.errors import OverBudget
+
+from .scripted import MODEL, PAGE, ScriptedEngine
+from .test_reading import read_all
+
+
+def test_phases_counts_and_the_end_are_told_while_they_happen(qtbot, make_window, picture):
+    steps = threading.Semaphore(0)
+    window = make_window(ScriptedEngine(steps=steps, vision_steps=4))
+    strip, told = window.strip, []
+    window.session.advanced.connect(lambda *_: told.append((strip._tokens.text(), strip._progress.value)))
+    window.open_inputs([picture()])
+    qtbot.waitUntil(lambda: window.session.current is not None and bool(told))
+    assert told[-1] == ("Looking at the page: 4 of 4", 1000)
+    assert strip._detail.text() == "273 visual, 278 prompt tokens"
+    assert strip._estimate.text() == "reading takes at most 40.0 MB"
+    steps.release(24)
+    qtbot.waitUntil(lambda: strip._tokens.text().startswith("24 tokens"))
+    assert strip._tokens.text() == "24 tokens · 200 a second"
+    steps.release(1000)
+    qtbot.waitUntil(lambda: window.model.item(0).state is PageState.DONE)
+    count = window.model.item(0).page.timings.generated_tokens
+    assert strip._tokens.text() == f"{count} tokens · 200 a second"
+    assert strip._detail.text() == f"Read to the end · looked 0.6 s, wrote {count / 200:.1f} s"
+    assert strip._progress.value == 0
+
+
+@pytest.mark.parametrize(
+    ("finish", "words"), [(FinishReason.LENGTH, "Cut short"), (FinishReason.LOOP, "Went in circles")]
+)
+def test_the_finish_reason_stands_beside_the_counts(qtbot, make_window, picture, finish, words):
+    window = make_window(ScriptedEngine(finish=finish))
+    read_all(qtbot, window, [picture()])
+    assert window.strip._detail.text().startswith(words)
+
+
+def test_model_quantisation_and_back_end_are_shown(window):
+    assert window.strip._engine.text() == "scripted"
+    assert window.strip._backend.text() == "q8 · scripted · 2 threads"
+
+
+def test_the_bar_tells_each_category_its_number_and_its_promise_on_hover(qtbot, window, picture):
+    read_all(qtbot, window, [picture()])
+    bar = window.strip.bar
+    first = bar.segments()[0]
+    assert bar.hover_text(first.rect.center()) == (
+        "Model: 24.0 MB (at most 24.0 MB promised)\n"
+        "The model file, mapped from disk (model views). Other programs may share it."
+    )
+    whole = bar.hover_text(QPointF(-5, 5)).splitlines()
+    assert whole[-2:] == ["Budget: 4.00 GB", "Promised before reading: at most 40.0 MB"] and len(whole) == 6
+
+
+def test_near_the_budget_the_bar_is_the_budget(qtbot, window):
+    bar = window.strip.bar
+    report = dataclasses.make_dataclass("Report", ["current", "current_total", "peak_total", "budget"])
+    bar.set_report(report({"model views": 3_800_000_000}, 3_800_000_000, 3_800_000_000, 4_000_000_000))
+    assert bar.scale_bytes == 4_000_000_000
+    assert bar.segments()[0].rect.width() == pytest.approx(bar.width() * 0.95)
+
+
+def test_the_rate_keeps_a_fixed_number_of_samples(qtbot):
+    plot = RatePlot()
+    qtbot.addWidget(plot)
+    for n in range(1, 1000):
+        plot.add(n * 20, n * 0.1)
+    assert len(plot._rates) == SAMPLES and plot.rate == pytest.approx(200)
+    plot.add(8, 0.1)  # a new page: its count starts at nothing
+    assert plot.rate == pytest.approx(80)
+    plot.resize(110, 34)
+    assert not plot.grab().isNull()
+
+
+def test_a_refusal_offers_a_smaller_quantisation_of_a_pulled_model(qtbot, make_window, picture, store):
+    opened: list[str] = []
+    refusals = iter([True, False])
+
+    def script(number: int) -> str:
+        if next(refusals):
+            raise OverBudget("Too large.", {"model views": 9}, 9, 4)
+        return PAGE
+
+    engine = ScriptedEngine(script)
+    engine.info = dataclasses.replace(MODEL, profile="f16")
+    window = make_window(engine, model="baidu/Unlimited-OCR")
+    window._factory = lambda chosen: (opened.append(chosen.window.quant), lambda: engine)[1]
+    read_all(qtbot, window, [picture()])
+    assert window.panel.notice.choices() == ["Smaller views", "Use q8", "Memory budget…"]
+    window.panel.notice.choose("Use q8")
+    qtbot.waitUntil(lambda: window.model.item(0).state is PageState.DONE)
+    assert opened == ["q8"] and store.window.quant == "q8"
+
+
+def test_the_budget_is_one_click_from_a_refusal(qtbot, make_window, picture, monkeypatch):
+    def refuse(number: int) -> str:
+        raise OverBudget("Too large.", {"model views": 9}, 9, 4)
+
+    asked: list[str] = []
+    monkeypatch.setattr("leggio.window.sheets.SettingsDialog.exec", lambda dialog: asked.append("settings") or 0)
+    window = make_window(ScriptedEngine(refuse))
+    read_all(qtbot, window, [picture()])
+    window.panel.notice.choose("Memory budget…")
+    assert asked == ["settings"]
