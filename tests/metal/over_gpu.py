@@ -56,13 +56,17 @@ def golden(
 
 
 def steps(
-    engine: native.Engine, plan: native.Plan, views: list[Any], follow: list[int]
+    engine: native.Engine, plan: native.Plan, views: list[Any], follow: list[int], look: bool = True
 ) -> tuple[list[int], Any]:
-    """Chosen ids and logits [steps, vocab]; the ids of `follow` are fed back instead where there are any."""
+    """Chosen ids and logits [steps, vocab]; the ids of `follow` are fed back instead where there are any.
+
+    Without `look` nothing is captured, so that a back end that can choose tokens by itself does.
+    """
     chosen: list[int] = []
     logits = []
     with engine.begin(plan) as run:
-        run.capture("logits")
+        if look:
+            run.capture("logits")
         if follow:
             run.force_token(follow[0])
         for event in run.events():
@@ -70,41 +74,43 @@ def steps(
                 run.feed(event.view, views[event.view])
             elif event.kind == native.TOKEN:
                 chosen.append(event.token)
-                logits.append(run.fetch("logits")[-1])
+                if look:
+                    logits.append(run.fetch("logits")[-1])
                 if len(chosen) < len(follow):
                     run.force_token(follow[len(chosen)])
     return chosen, np.array(logits)
 
 
-def page(picture: str, preset: str, most: str, follow: str) -> dict[str, Any]:
+def page(document: str, number: str, preset: str, most: str, follow: str) -> dict[str, Any]:
     """A page read by both back ends: "free", each feeding back its own ids, or the GPU "forced" to the CPU's.
 
-    Says what each chose, where the largest logits agree, how far the CPU's first is ahead, and memory.
+    Says what each chose and memory; where forced also where the largest logits agree, and how far the CPU's first is
+    ahead.
     """
-    from PIL import Image
     from uocr import UnlimitedOCR
+    from uocr.sources import open_source
     from uocr.views import make_views
 
-    with UnlimitedOCR(backend="cpu", precision="exact") as cpu, UnlimitedOCR() as gpu:
-        image = Image.open(picture).convert("RGB")
+    forced = follow == "forced"
+    with (
+        UnlimitedOCR(backend="cpu", precision="exact") as cpu,
+        UnlimitedOCR() as gpu,
+        open_source(document) as source,
+    ):
+        image = source.page(int(number)).image
         settings = cpu.settings.with_changes({"preset": preset, "max_new_tokens": int(most)})
         views = make_views(image, preset)
         plan = cpu._reader.plan_page(*image.size, settings)[1]
-        ids, expected = steps(cpu.engine, plan, views.views, [])
-        chosen, found = steps(gpu.engine, plan, views.views, ids if follow == "forced" else [])
+        ids, expected = steps(cpu.engine, plan, views.views, [], look=forced)
+        chosen, found = steps(gpu.engine, plan, views.views, ids if forced else [], look=forced)
         texts = [cpu.tokenizer.decode(ids), cpu.tokenizer.decode(chosen)]
         estimate, memory = gpu.engine.estimate(plan), gpu.engine.memory()
-    top = np.sort(expected, axis=1)
-    shared = min(len(expected), len(found))
-    return {
-        "cpu": ids,
-        "gpu": chosen,
-        "texts": texts,
-        "margins": (top[:, -1] - top[:, -2]).tolist(),
-        "agree": (expected[:shared].argmax(1) == found[:shared].argmax(1)).tolist(),
-        "estimate": estimate.category,
-        "peak": memory.peak,
-    }
+    answer = {"cpu": ids, "gpu": chosen, "texts": texts, "estimate": estimate.category, "peak": memory.peak}
+    if forced:
+        top = np.sort(expected, axis=1)
+        answer["margins"] = (top[:, -1] - top[:, -2]).tolist()
+        answer["agree"] = (expected.argmax(1) == found.argmax(1)).tolist()
+    return answer
 
 
 def trace(tokens: str) -> dict[str, Any]:

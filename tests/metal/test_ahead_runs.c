@@ -240,6 +240,41 @@ static void a_run_that_is_ended_in_the_middle_gives_everything_back(void) {
     uocr_engine_close(engine);
 }
 
+/* ---- numbers that do not fit ---- */
+
+static void read_spoiled(uint32_t precision, const char *tensor, float poison, outcome *out) {
+    char path[64];
+    uocr_plan plan = tiny_plan(ids, 0, 0, 0, 0);
+    tiny_write(path, (tiny_options){.seed = 7, .spoiled = tensor, .poison = poison});
+    uocr_engine *engine = tiny_open(path, precision, 1);
+    uint64_t before = memory_now(engine);
+    plan.ignore_eos = 1;
+    tiny_read(engine, &plan, out);
+    CHECK_EQUAL(memory_now(engine), before);
+    uocr_engine_close(engine);
+    unlink(path);
+}
+
+/* Activations of ten million: floats hold them, the half tiles of FAST do not. Never silent text. */
+static void what_half_cannot_hold_ends_the_run(void) {
+    outcome out;
+    read_spoiled(UOCR_PRECISION_EXACT, "layers.0.input_layernorm.weight", 1e7f, &out);
+    CHECK_EQUAL(out.status, UOCR_OK);
+    CHECK_EQUAL(out.finish, UOCR_FINISH_LENGTH);
+    read_spoiled(UOCR_PRECISION_FAST, "layers.0.input_layernorm.weight", 1e7f, &out);
+    CHECK_EQUAL(out.status, UOCR_NON_FINITE);
+    CHECK_EQUAL(out.finish, UOCR_FINISH_ERROR);
+    CHECK_EQUAL(out.tokens, 0);
+    CHECK_CONTAINS(out.error.message, "Decoder layer 0");
+}
+
+static void logits_that_are_not_finite_are_told_by_a_device_that_chooses(void) {
+    outcome out;
+    read_spoiled(UOCR_PRECISION_FAST, "norm.weight", NAN, &out);
+    CHECK_EQUAL(out.status, UOCR_NON_FINITE);
+    CHECK_CONTAINS(out.error.message, "The logits of generated token 0 are not finite");
+}
+
 int main(void) {
     tiny_write(lively, (tiny_options){.seed = 7});
     tiny_write(constant, (tiny_options){0});
@@ -247,6 +282,8 @@ int main(void) {
     every_variant_gives_the_same();
     a_cancelled_run_gives_everything_back_whatever_is_underway();
     a_run_that_is_ended_in_the_middle_gives_everything_back();
+    what_half_cannot_hold_ends_the_run();
+    logits_that_are_not_finite_are_told_by_a_device_that_chooses();
     unlink(lively);
     unlink(constant);
     unlink(ending);

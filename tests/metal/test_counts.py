@@ -23,4 +23,6 @@ def test_a_token_takes_at_most_90_dispatches_and_reads_each_active_weight_once()
     assert done.returncode == 0, done.stdout + done.stderr
     token = re.search(r"a token: (\d+) dispatches, (\d+) command buffers", done.stdout)
     assert token and int(token[1]) <= 90 and int(token[2]) <= 2
+    ahead = re.search(r"a token ahead: (\d+) dispatches, (\d+) command buffers", done.stdout)
+    assert ahead and int(ahead[1]) <= 90 and int(ahead[2]) <= 2
     assert re.search(r"a view: \d+ dispatches", done.stdout)

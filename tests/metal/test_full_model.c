@@ -239,6 +239,17 @@ static uocr_status token(const uocr_model *model, const uocr_decoder *decoder, c
     return backend->finish(backend);
 }
 
+/* The same, fed back and chosen by the device, behind the repeat guard. */
+static uocr_status token_ahead(const uocr_model *model, const uocr_decoder *decoder, const uocr_span *span,
+                               uocr_ahead *ahead) {
+    const uocr_ahead_operators *operators = model->backend->ahead;
+    UOCR_TRY(operators->embed(ahead, &model->weights->embed, uocr_tensor_rows(decoder->x, 0, 1)));
+    for (size_t l = 0; l < model->config->layers; l++) UOCR_TRY(uocr_decoder_pass(model, decoder, l, span));
+    UOCR_TRY(uocr_decoder_norm(model, decoder, 0, 1));
+    UOCR_TRY(uocr_decoder_head(model, decoder, 0, decoder->logits));
+    return operators->choose(ahead, decoder->logits);
+}
+
 int main(void) {
     static uocr_weights weights;
     static uocr_profile profile;
@@ -282,6 +293,23 @@ int main(void) {
            "%.1f MB of cache\n",
            (unsigned long long)dispatches, (unsigned long long)(counts.encoders - before.encoders),
            (double)(read - cache) / 1e6, (double)floor_bytes / 1e6, (double)cache / 1e6);
+
+    static const int32_t prompt[] = {0, 1, 2};
+    uocr_ahead_rules rules = {.usable = config.usable_vocab, .guard_size = 35, .guard_window = 1024, .never = -1};
+    CHECK(backend->ahead->takes(&rules));
+    uocr_ahead *ahead = backend->ahead->create(backend, &rules, prompt, 3);
+    CHECK_EQUAL(backend->ahead->choose(ahead, decoder.logits), UOCR_OK);
+    size_t submitted = device.submitted;
+    before = uocr_backend_gpu_counts(backend);
+    CHECK_EQUAL(token_ahead(&model, &decoder, &span, ahead), UOCR_OK);
+    counts = uocr_backend_gpu_counts(backend);
+    CHECK_EQUAL(counts.dispatches - before.dispatches, 89); /* bans and history besides */
+    CHECK_EQUAL(counts.encoders - before.encoders, 2);
+    CHECK_EQUAL(device.submitted - submitted, 2);
+    printf("a token ahead: %llu dispatches, %llu command buffers\n",
+           (unsigned long long)(counts.dispatches - before.dispatches),
+           (unsigned long long)(counts.encoders - before.encoders));
+    backend->ahead->destroy(ahead);
 
     bind_vision(&config, &weights);
     before = uocr_backend_gpu_counts(backend);

@@ -42,12 +42,10 @@ def test_vision_in_half_precision_stays_within_its_scale() -> None:
 
 
 def test_a_page_of_1024_pixels_reads_as_on_the_cpu_in_the_memory_that_was_promised() -> None:
-    page = over_gpu("page", str(SAMPLES / "screenshot.png"), "base", "24", "free")
+    page = over_gpu("page", str(SAMPLES / "screenshot.png"), "0", "base", "24", "free")
     assert page["gpu"] == page["cpu"]
     assert len(page["cpu"]) == 24
-    promised, peak = page["estimate"], page["peak"]
-    del promised["transient"], peak["transient"]  # what the test captures is counted there
-    assert peak == promised
+    assert page["peak"] == page["estimate"]
 
 
 def test_a_trace_counts_what_a_view_and_a_token_ask_of_the_device() -> None:
@@ -65,7 +63,7 @@ def test_a_trace_counts_what_a_view_and_a_token_ask_of_the_device() -> None:
 
 def test_a_missing_kernel_is_one_clear_error(tmp_path: Path) -> None:
     rows_alone = kernels.build(tmp_path / "rows.so", False, [KERNELS / "rows.metal"])
-    done = run_over_gpu("page", str(SAMPLES / "screenshot.png"), "tiny", "1", "free", over=rows_alone)
+    done = run_over_gpu("page", str(SAMPLES / "screenshot.png"), "0", "tiny", "1", "free", over=rows_alone)
     assert done.returncode != 0
     said = "The host back end failed during vision: the library has no kernel gemm."
     assert said in done.stderr
@@ -73,7 +71,7 @@ def test_a_missing_kernel_is_one_clear_error(tmp_path: Path) -> None:
 
 def test_without_kernels_the_engine_does_not_open(tmp_path: Path) -> None:
     done = run_over_gpu(
-        "page", str(SAMPLES / "screenshot.png"), "tiny", "1", "free", over=tmp_path / "none.so"
+        "page", str(SAMPLES / "screenshot.png"), "0", "tiny", "1", "free", over=tmp_path / "none.so"
     )
     assert done.returncode != 0
     assert "The kernels cannot be loaded" in done.stderr
@@ -89,13 +87,16 @@ def test_every_golden_view_is_within_its_tolerance(profile: str, precision: str,
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("follow", ["forced", "free"])
-@pytest.mark.parametrize("name", ["screenshot.png", "scan.jpg", "two-columns.png"])
-def test_whole_pages_agree_with_the_cpu(name: str, follow: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("screenshot.png", 0), ("scan.jpg", 0), ("two-columns.png", 0), ("leaflet.pdf", 0), ("leaflet.pdf", 1)],
+)
+def test_whole_pages_agree_with_the_cpu(name: str, number: int, follow: str) -> None:
     """Fed the same ids, the first choice is the same wherever the CPU's leads by more than 0.05."""
-    page = over_gpu("page", str(SAMPLES / name), "base", "0", follow, timeout=3500)
-    assert Path(SAMPLES / name).exists() and len(page["cpu"]) > 50
+    page = over_gpu("page", str(SAMPLES / name), str(number), "base", "0", follow, timeout=3500)
+    assert len(page["cpu"]) > 50
     if follow == "forced":
         doubtful = [i for i, same in enumerate(page["agree"]) if not same and page["margins"][i] > 0.05]
         assert doubtful == []
-    else:  # free-running: at most 0.1 points more or fewer wrong characters
+    else:  # free-running, tokens chosen ahead: at most 0.1 points more or fewer wrong characters
         assert abs(character_error_rate(page["texts"][1], page["texts"][0])) <= 0.001
