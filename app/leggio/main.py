@@ -23,7 +23,7 @@ from leggio.reading.factory import engine_factory
 from leggio.settings.store import SettingsStore
 from leggio.settings.table import WindowSettings, build_parser, given
 from leggio.sources.incoming import arguments
-from leggio.sources.instance import FirstInstance, hand_over, server_name
+from leggio.sources.instance import claim, server_name
 
 
 def data_folder() -> Path:
@@ -45,7 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     application = LeggioApplication(sys.argv[:1])
     files = arguments(options.files, Path.cwd())
     name = server_name()
-    if not options.new_instance and hand_over(files, name):
+    first = None if options.new_instance else claim(files, name)
+    if first is None and not options.new_instance:
         return 0
     storage = QSettings(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, "Leggio", "Leggio")
     store = SettingsStore(storage)
@@ -61,7 +62,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     window = MainWindow(store, engine_factory, data_folder())
     store.changed.connect(lambda: application.set_appearance(store.window.appearance))
-    first = FirstInstance(name)
 
     def take(paths: list[Path]) -> None:
         if paths:
@@ -70,7 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         window.raise_()
         window.activateWindow()
 
-    first.handed.connect(lambda names: take([Path(n) for n in names]))
+    if first is not None:
+        first.handed.connect(lambda names: take([Path(n) for n in names]))
     application.deliver_files_to(take)
 
     def leave() -> None:
@@ -84,7 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if files:
         take([Path(f) for f in files])
     code = application.exec()
-    first.close()
+    if first is not None:
+        first.close()
     window.shut_down()
     window.deleteLater()
     return code

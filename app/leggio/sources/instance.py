@@ -6,11 +6,12 @@ import getpass
 import json
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QDir, QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 _CONNECT_MS = 300
 _ANSWER_MS = 3000
+_ATTEMPTS = 5
 
 
 def server_name(suffix: str = "") -> str:
@@ -31,8 +32,20 @@ def hand_over(files: Sequence[str], name: str) -> bool:
     return taken
 
 
+def claim(files: Sequence[str], name: str) -> FirstInstance | None:
+    """Be the first Leggio, or None after the files were handed to the one that is.
+
+    Of two that start at the same moment one gets the lock. A first one that does not answer, because it hangs, does
+    not keep a person from working: then this one works beside it.
+    """
+    first = FirstInstance(name)
+    if first.listening or not any(hand_over(files, name) for _ in range(_ATTEMPTS)):
+        return first
+    return None
+
+
 class FirstInstance(QObject):
-    """Listens for later starts."""
+    """Listens for later starts, if no other does."""
 
     handed = Signal(list)
     """Files of a later start; empty when it only wants the window in front."""
@@ -42,12 +55,19 @@ class FirstInstance(QObject):
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._greet)
-        if not self._server.listen(name):
-            QLocalServer.removeServer(name)  # left behind by a start that was killed
+        # Listening alone would not do: it silently takes the name away from another server.
+        self._lock = QLockFile(f"{QDir.tempPath()}/{name}.lock")
+        self._lock.setStaleLockTime(0)  # stale only when its process is gone
+        if self._lock.tryLock(0):
             self._server.listen(name)
+
+    @property
+    def listening(self) -> bool:
+        return self._server.isListening()
 
     def close(self) -> None:
         self._server.close()
+        self._lock.unlock()
 
     def _greet(self) -> None:
         while (socket := self._server.nextPendingConnection()) is not None:
