@@ -85,12 +85,12 @@ def peers(report: Mapping[str, Any], roofline: Mapping[str, Any] | None) -> str:
                 f"{floor(work.name, row['threads'], roofline) if first else ''} | "
                 f"{spread(figures['ours'], 1) + ' ' + _unit(work) if first else ''} | {ratio} | "
                 f"{work.target if first and row['threads'] == 1 else ''} |")
-    text += ["", *_settings(report)]
+    text += ["", *settings(report)]
     text += [f"\n{sentence}" for sentence in report["missing"]]
     return "\n".join(text) + "\n"
 
 
-def _settings(report: Mapping[str, Any]) -> list[str]:
+def settings(report: Mapping[str, Any]) -> list[str]:
     """What each engine ran, once for each different thing said."""
     lines: dict[str, None] = {}
     for row in report["rows"]:

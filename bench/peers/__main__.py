@@ -15,7 +15,7 @@ from pathlib import Path
 import platformdirs
 from uocr import bench
 
-from bench import machine
+from bench import machine, performance
 from bench.peers import compare
 from bench.peers.llama_cpp import Build, BuildFailed, Text, Views
 from bench.peers.work import WORK, Answer, Contender, Lines, PeerFailed
@@ -74,6 +74,12 @@ def counts(text: str) -> list[int]:
     return found
 
 
+def at_least_one(text: str) -> int:
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError("give a number from 1 on")
+    return int(text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__)
     parser.add_argument("--build", action="store_true", help="fetch and build llama.cpp first, in the cache folder")
@@ -81,7 +87,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=machine.processors(), help="processes of the build")
     parser.add_argument("--build-only", action="store_true", help="build, measure nothing")
     parser.add_argument("--threads", type=counts, default=sorted({1, machine.processors()}), help="as in 1,2")
-    parser.add_argument("--rounds", type=int, default=3, help="turns of each contender")
+    parser.add_argument("--rounds", type=at_least_one, default=3, help="turns of each contender")
     parser.add_argument("--work", nargs="+", choices=WORK, default=list(WORK))
     parser.add_argument("--out", type=Path, help="where to store the figures as JSON")
     chosen = parser.parse_args()
@@ -99,12 +105,15 @@ def main() -> int:
             contenders, missing = openers(models, build, cache)
             for text in missing:
                 print(text, file=sys.stderr)
-            report = {"made_by": f"python -m bench.peers {' '.join(sys.argv[1:])}".rstrip(),
+            threads = ",".join(map(str, chosen.threads))
+            report = {"made_by": f"python -m bench.peers --threads {threads} --rounds {chosen.rounds}",
                       "machine": machine.describe(), "load_at_start": machine.load(), "rounds": chosen.rounds,
                       "missing": missing}
+            print(machine.sentence(machine.describe()), flush=True)
             report["rows"] = compare.run(chosen.work, chosen.threads, chosen.rounds, contenders,
                                          lambda line: print(line, flush=True))
             report["load_at_end"] = machine.load()
+            print("\n".join(performance.settings(report)))
     except (BuildFailed, PeerFailed) as error:
         print(f"bench.peers: {error}", file=sys.stderr)
         return 1

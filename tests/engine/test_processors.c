@@ -40,10 +40,14 @@ static uint32_t quota(const char *membership, const char *mount) {
 static void version_2_groups_limit_by_quota_over_period(void) {
     put("two/whole/cpu.max", "200000 100000\n");
     put("two/part/cpu.max", "250000 100000\n");
+    put("two/half/cpu.max", "50000 100000\n");
+    put("two/sliver/cpu.max", "1000 100000\n");
     put("two/free/cpu.max", "max 100000\n");
     put("two/odd/cpu.max", "garbage\n");
     CHECK_EQUAL(quota("0::/whole\n", "two"), 2);
     CHECK_EQUAL(quota("0::/part\n", "two"), 3); /* two and a half: three threads can use it */
+    CHECK_EQUAL(quota("0::/half\n", "two"), 1); /* half a processor: one thread */
+    CHECK_EQUAL(quota("0::/sliver\n", "two"), 1);
     CHECK_EQUAL(quota("0::/free\n", "two"), 0);
     CHECK_EQUAL(quota("0::/odd\n", "two"), 0);
 }

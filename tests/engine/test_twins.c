@@ -244,7 +244,34 @@ static void packed_integers(const cpu_kernels *k, uocr_dtype dtype, size_t count
     matrix_free(&m);
 }
 
+/* A scale that is Inf or NaN must not end as a number, whatever the codes: the run finds it and stops. */
+static void scales_that_are_no_numbers(const cpu_kernels *k, uocr_dtype dtype) {
+    enum { DEPTH = 3 * UOCR_GROUP, COUNT = 4 };
+    static const uint16_t bad[3] = {0x7c00, 0xfc00, 0x7e00};
+    static float x[DEPTH], y[CPU_INT8_ROWS * CPU_PANEL], panel[DEPTH * CPU_PANEL], scales[3 * CPU_PANEL];
+    static uint8_t packed[3 * CPU_INT8_GROUP_BYTES];
+    static quantized q;
+    fill(NORMAL, x, DEPTH);
+    quantize(k, x, DEPTH, &q);
+    for (int i = 0; i < 3; i++) {
+        matrix m = matrix_of(dtype, COUNT, DEPTH, false);
+        memcpy(m.scales + m.rows.scale_stride + 2, &bad[i], 2); /* the second group of the second row */
+        k->gemv[dtype](&m.rows, COUNT, DEPTH, x, y);
+        CHECK(isfinite(y[0]) && !isfinite(y[1]) && isfinite(y[2]));
+        k->gemv_int8[dtype == UOCR_Q4](&m.rows, COUNT, DEPTH, &q.view, y);
+        CHECK(isfinite(y[0]) && !isfinite(y[1]) && isfinite(y[2]));
+        k->pack[dtype](&m.rows, COUNT, 0, DEPTH, panel);
+        k->micro(1, DEPTH, x, DEPTH, panel, CPU_PANEL, y, CPU_PANEL, false);
+        CHECK(isfinite(y[0]) && !isfinite(y[1]) && isfinite(y[2]));
+        k->pack_int8[dtype == UOCR_Q4](&m.rows, COUNT, 0, 3, packed, scales);
+        k->micro_int8[dtype == UOCR_Q4](1, 3, &q.view, packed, scales, y, CPU_PANEL, false);
+        CHECK(isfinite(y[0]) && !isfinite(y[1]) && isfinite(y[2]));
+        matrix_free(&m);
+    }
+}
+
 static void products(const cpu_kernels *k) {
+    scales_that_are_no_numbers(k, UOCR_Q8), scales_that_are_no_numbers(k, UOCR_Q4);
     for (uocr_dtype dtype = UOCR_F32; dtype <= UOCR_Q4; dtype++)
         for (size_t d = 0; d < sizeof DEPTHS / sizeof *DEPTHS; d++) {
             if (!fits(dtype, DEPTHS[d])) continue;
