@@ -47,8 +47,8 @@ def quality(report: dict[str, Any]) -> str:
     parts = [
         f"## Sets of pages\n\nModel `{model['name']}`, {model['quantisation']}, {model['precision'].upper()}, "
         f"{model['bytes'] / 1e6:.1f} MB (model {model['model_id'][:16]}); libuocr {report['engine']}, "
-        f"{report['processors']} processors, load at the start {report['load_at_start']:.1f}. All readers read each "
-        "page in turn in one run.\nCER and WER: character and word errors in percent over a whole set, with the 95 % "
+        f"{report['processors']} processors, load at the start {report['load_at_start']:.1f}. Readers read each page "
+        f"in turn, {report['jobs']} pages at once.\nCER and WER: character and word errors in percent over a whole set, with the 95 % "
         "interval of pages drawn anew. Order: share of pairs of words in the right order. IoU: mean overlap of boxes. "
         "s: processor seconds a page, median; MB: most resident memory. loop, cut: pages that ended so. rapidocr "
         "finds lines, no blocks: they are put in order by rows.\n"]

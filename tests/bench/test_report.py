@@ -36,7 +36,7 @@ def quality_report() -> dict:
         blank.pop(name)
     blank |= {"pages_with_inventions": 1, "invented_characters": 5, "table_teds": None}
     model = {"name": "m", "quantisation": "q8", "precision": "fast", "bytes": 1000, "model_id": "f" * 64}
-    return {"model": model, "engine": "0", "processors": 2, "load_at_start": 1.0,
+    return {"model": model, "engine": "0", "processors": 2, "jobs": 1, "load_at_start": 1.0,
             "sets": {"tables": {"about": "one table", "preset": "base", "readers": {"uocr": reader, "peer": reader}},
                      "blank": {"about": "empty", "preset": "base", "readers": {"uocr": blank}}}}
 
