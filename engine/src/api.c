@@ -46,9 +46,10 @@ static uocr_status check_options(const uocr_engine_options *options, uocr_error 
                          "The Metal back end is not in this build; use the cpu back end.");
     }
 #endif
-    if (options->precision > UOCR_PRECISION_EXACT) {
-        return uocr_fail(error, UOCR_INVALID_ARGUMENT, options->precision, UOCR_PRECISION_EXACT,
-                         "Precision %" PRIu32 " is unknown; use fast (0) or exact (1).", options->precision);
+    if (options->precision > UOCR_PRECISION_INTEGER) {
+        return uocr_fail(error, UOCR_INVALID_ARGUMENT, options->precision, UOCR_PRECISION_INTEGER,
+                         "Precision %" PRIu32 " is unknown; use fast (0), exact (1) or integer (2).",
+                         options->precision);
     }
     if (options->simd > UOCR_SIMD_BASELINE) {
         return uocr_fail(error, UOCR_INVALID_ARGUMENT, options->simd, UOCR_SIMD_BASELINE,

@@ -251,7 +251,7 @@ class Engine:
         library()
         choices = {
             "backend": ("auto", "cpu", "metal"),
-            "precision": ("fast", "exact"),
+            "precision": ("fast", "exact", "integer"),
             "simd": ("auto", "portable", "baseline"),
         }
         picked = {"backend": backend, "precision": precision, "simd": simd}

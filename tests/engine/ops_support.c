@@ -196,7 +196,7 @@ static void digest(ops *o, const uint8_t *bytes, size_t n) { /* FNV-1a */
 }
 
 static void fail(ops *o, const char *what) {
-    if (o->failures++ < 20) printf("FAIL %s/%s: %s", o->exact ? "exact" : "fast", o->backend->simd, what);
+    if (o->failures++ < 20) printf("FAIL %s/%s: %s", precision_name(o), o->backend->simd, what);
 }
 
 void expect(ops *o, const char *what, uocr_tensor got, const double *want, const double *bound) {
@@ -285,7 +285,7 @@ void int8_error(const double *x, const weight *w, size_t m, size_t rows, double 
 }
 
 bool uses_int8(const ops *o, const weight *w, size_t rows) {
-    return !o->exact && (w->view.dtype == UOCR_Q4 || (w->view.dtype == UOCR_Q8 && rows == 1));
+    return !o->exact && (w->view.dtype == UOCR_Q4 || (w->view.dtype == UOCR_Q8 && (rows == 1 || o->integer)));
 }
 
 void product_bound(const double *x, const weight *w, size_t m, size_t rows, bool int8, double *y,

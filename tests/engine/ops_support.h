@@ -18,7 +18,7 @@
 
 typedef struct ops {
     uocr_backend *backend;
-    bool exact;
+    bool exact, integer; /* precision; neither: FAST */
     uint32_t simd; /* UOCR_SIMD_* */
     bool few;        /* leave out the largest shapes: for emulated processors */
     bool verify;     /* false: only run and digest (other thread counts) */
@@ -28,6 +28,10 @@ typedef struct ops {
     char worst_name[96];
     unsigned checks, failures;
 } ops;
+
+static inline const char *precision_name(const ops *o) {
+    return o->exact ? "exact" : o->integer ? "integer" : "fast";
+}
 
 typedef struct weight {
     uocr_weight view;

@@ -68,6 +68,7 @@ static bool begin(ops *o, uocr_memory *memory, uocr_profile *profile, uint32_t t
     memset(memory, 0, sizeof *memory);
     memory->budget = (uint64_t)8 << 30;
     o->exact = precision == UOCR_PRECISION_EXACT;
+    o->integer = precision == UOCR_PRECISION_INTEGER;
     o->simd = simd;
     uocr_status status =
         uocr_backend_cpu_create(&config, threads, precision, simd, memory, profile, &o->backend, &error);
@@ -117,7 +118,7 @@ static void run_kind(uint32_t precision, uint32_t simd, bool few, bool quick, un
         end(&again, &memory);
     }
     printf("%s %s: %u checks, %u failures, largest error %.2f of its bound (%s)\n", name,
-           precision == UOCR_PRECISION_EXACT ? "exact" : "fast", o.checks, o.failures, o.worst, o.worst_name);
+           precision_name(&o), o.checks, o.failures, o.worst, o.worst_name);
     *checks += o.checks;
     *failures += o.failures;
 }
@@ -128,6 +129,7 @@ int main(int count, char **arguments) {
     unsigned checks = 0, failures = 0;
     const bool newer = cpu_kernels_select(UOCR_SIMD_AUTO) != cpu_kernels_select(UOCR_SIMD_BASELINE);
     run_kind(UOCR_PRECISION_FAST, UOCR_SIMD_AUTO, few, quick, &checks, &failures);
+    run_kind(UOCR_PRECISION_INTEGER, UOCR_SIMD_AUTO, few, true, &checks, &failures);
     if (!fast) run_kind(UOCR_PRECISION_EXACT, UOCR_SIMD_AUTO, few, quick, &checks, &failures);
     if (!vector) {
         run_kind(UOCR_PRECISION_FAST, UOCR_SIMD_PORTABLE, few, quick, &checks, &failures);

@@ -84,7 +84,7 @@ static void text_alone_needs_no_view(void) {
 }
 
 static void tokens_do_not_depend_on_the_number_of_threads_or_on_the_neighbours(void) {
-    for (uint32_t precision = UOCR_PRECISION_FAST; precision <= UOCR_PRECISION_EXACT; precision++) {
+    for (uint32_t precision = UOCR_PRECISION_FAST; precision <= UOCR_PRECISION_INTEGER; precision++) {
         outcome first, other;
         uocr_plan plan = tiny_plan(ids, 2, 512, 0, 0);
         for (uint32_t threads = 1; threads <= 3; threads++) {

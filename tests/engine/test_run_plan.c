@@ -236,7 +236,7 @@ static void options_out_of_range_are_refused(void) {
         {{.model_path = NULL}, UOCR_INVALID_ARGUMENT, "model_path"},
         {{.model_path = model, .backend = 3}, UOCR_INVALID_ARGUMENT, "Back end 3"},
         {{.model_path = model, .backend = UOCR_BACKEND_METAL}, UOCR_BACKEND, "not in this build"},
-        {{.model_path = model, .precision = 2}, UOCR_INVALID_ARGUMENT, "Precision 2"},
+        {{.model_path = model, .precision = 3}, UOCR_INVALID_ARGUMENT, "Precision 3"},
         {{.model_path = model, .simd = 3}, UOCR_INVALID_ARGUMENT, "simd 3"},
         {{.model_path = model, .threads = 257}, UOCR_INVALID_ARGUMENT, "257 threads"},
         {{.model_path = "/nowhere/at/all.uocr"}, UOCR_MODEL_FILE, "/nowhere/at/all.uocr"},

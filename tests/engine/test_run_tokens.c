@@ -205,7 +205,7 @@ static void captures_have_the_shapes_of_their_stages(void) {
         {"cache_v1", 3, {2, 150, 16}},
     };
     enum { STAGES = sizeof stages / sizeof *stages };
-    for (uint32_t precision = UOCR_PRECISION_FAST; precision <= UOCR_PRECISION_EXACT; precision++) {
+    for (uint32_t precision = UOCR_PRECISION_FAST; precision <= UOCR_PRECISION_INTEGER; precision++) {
         uocr_engine *engine = tiny_open(lively, precision, 1);
         uocr_plan plan = tiny_plan(ids, 2, 512, 0, 0);
         uocr_event event = {.size = sizeof event};

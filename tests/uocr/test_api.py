@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 from PIL import Image
 from uocr import Box, Control, FinishReason, Page, ReadSettings, UnlimitedOCR, errors, events
+from uocr.convert.front_end import json_bytes
+from uocr.modelfile import FRONT_END, ModelFile
 from uocr.reading import prepare
 from uocr.score import character_error_rate
 
-from tests.conftest import SAMPLES
+from tests.conftest import BUILT_IN, SAMPLES
+from tests.uocr.convert.checkpoint_files import reseal
 
 
 def truth(name: str) -> list[str]:
@@ -245,3 +248,21 @@ def test_engine_options_of_the_wrong_kind_are_told_at_once(wrong: dict[str, obje
 def test_a_misspelt_name_starts_no_download() -> None:
     with pytest.raises(errors.ModelNotFound, match="uocr pull"):
         UnlimitedOCR("models/typo")
+
+
+@pytest.mark.parametrize(
+    ("allowed", "asked", "used"),
+    [(True, "fast", "integer"), (False, "fast", "fast"), (True, "exact", "exact"), (False, "integer", "integer")],
+)
+def test_vision_multiplies_in_8_bits_where_the_models_gate_allowed_it(
+    tmp_path: Path, allowed: bool, asked: str, used: str
+) -> None:
+    with ModelFile.open(BUILT_IN) as file:
+        said = file.front_end | {"integer_activations": allowed, "description": ""}
+        section = next(s for s in file.sections if s.kind == FRONT_END)
+    data = bytearray(BUILT_IN.read_bytes())
+    data[section.offset : section.offset + section.size] = json_bytes(said).ljust(section.size)
+    model = tmp_path / "other.uocr"
+    model.write_bytes(reseal(data))
+    with UnlimitedOCR(model, precision=asked, threads=1) as ocr:
+        assert ocr.recorded()["precision"] == used

@@ -59,7 +59,7 @@ def doctor(
 def check_golden(
     folder: Annotated[Path, typer.Argument(help="A golden set: index.json, arrays and its checkpoint.")],
     profile: Annotated[str, typer.Option(help="f32, f16, q8 or q4.")] = "f32",
-    precision: Annotated[str, typer.Option(help="exact or fast.")] = "exact",
+    precision: Annotated[str, typer.Option(help="exact, fast or integer.")] = "exact",
     simd: Annotated[str, typer.Option(help="auto, portable or baseline.")] = "auto",
     threads: Annotated[int, typer.Option(help="0: all.")] = 0,
     quiet: Annotated[bool, typer.Option(help="Only failures and the last line.")] = False,

@@ -19,7 +19,7 @@ def bench(
         str | None, typer.Option(help="Make a model of the full shapes with random weights on the spot: f16, q8 or q4.")
     ] = None,
     threads: Annotated[int, typer.Option(help="0: all this process may use.")] = 0,
-    precision: Annotated[str, typer.Option(help="fast or exact.")] = "fast",
+    precision: Annotated[str, typer.Option(help="fast, integer or exact.")] = "fast",
     decode_tokens: Annotated[int, typer.Option(help="Tokens to decode.")] = 64,
     views: Annotated[bool, typer.Option(help="Time the 1024 and 640 views too.")] = True,
     profile: Annotated[bool, typer.Option(help="Show the share of every operator.")] = False,

@@ -46,7 +46,7 @@ def read(
         str, typer.Option(help='For everything, e.g. "2 GB"; default: 80 % of this machine.', show_default=False)
     ] = "0",
     threads: Annotated[int, typer.Option(help="0: all this process may use.")] = 0,
-    precision: Annotated[str, typer.Option(help="fast or exact.")] = "fast",
+    precision: Annotated[str, typer.Option(help="fast, integer or exact.")] = "fast",
     as_json: Annotated[
         bool, typer.Option("--json", help="Everything as one JSON document, on standard output.")
     ] = False,

@@ -11,7 +11,7 @@ from typing import Any
 from uocr.errors import ConversionError
 
 _KNOWN = {"name", "prompts", "prompt_ids", "trained_presets", "default_preset", "multi_page", "digits",
-          "min_font_px", "confidence_threshold", "ngram", "languages", "description"}
+          "min_font_px", "integer_activations", "confidence_threshold", "ngram", "languages", "description"}
 
 
 def settings_for(dialect: str, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
