@@ -97,14 +97,13 @@ bool uocr_run_decode_again(uocr_run *run) {
 
 static uocr_status encode_step(uocr_run *run) {
     const uocr_ahead_operators *ahead = run->model.backend->ahead;
-    if (run->encoded > 0) {
+    size_t step = run->encoded++; /* counted as soon as it begins: half a step may run too */
+    if (step > 0) {
         UOCR_TRY(ahead->embed(run->ahead, &run->model.weights->embed, uocr_tensor_rows(run->decoder.x, 0, 1)));
-        UOCR_TRY(pass_layers(run, run->encoded));
+        UOCR_TRY(pass_layers(run, step));
     }
-    UOCR_TRY(make_logits(run, run->encoded));
-    UOCR_TRY(ahead->choose(run->ahead, run->decoder.logits));
-    run->encoded++;
-    return UOCR_OK;
+    UOCR_TRY(make_logits(run, step));
+    return ahead->choose(run->ahead, run->decoder.logits);
 }
 
 /* The step after the one that is waited for is already with the back end. It feeds back a token that the host has

@@ -32,7 +32,7 @@ struct uocr_run {
     int32_t forced; /* next token by uocr_inspect_force_token, -1: none */
     uocr_sampler sampler;
     uocr_ahead *ahead;  /* the back end chooses tokens by itself; NULL: the host does */
-    uint32_t encoded;   /* tokens whose choice the back end was given */
+    uint32_t encoded;   /* steps that the back end was given, the last perhaps in part */
     uint32_t repeated_phase, repeated; /* the piece of work that was done again: its phase and number */
 
     bool all_logits; /* of every prompt row */
