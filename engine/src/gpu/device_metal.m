@@ -223,12 +223,13 @@ static uocr_status blit(metal_device *m, id<MTLBuffer> from, size_t from_at, id<
  * `source` is NULL. */
 static uocr_status transfer(metal_device *m, gpu_memory *memory, size_t offset, uint8_t *target,
                             const uint8_t *source, size_t bytes) {
-    id<MTLBuffer> staging = [m->device newBufferWithLength:STAGING options:MTLResourceStorageModeShared];
-    if (!staging) return failed(m, "The GPU has no memory for a copy of %d bytes.", STAGING);
+    const size_t room = bytes + 8 < STAGING ? bytes + 8 : STAGING; /* 8: for parts of words at both ends */
+    id<MTLBuffer> staging = [m->device newBufferWithLength:room options:MTLResourceStorageModeShared];
+    if (!staging) return failed(m, "The GPU has no memory for a copy of %zu bytes.", room);
     uocr_status status = UOCR_OK;
     for (size_t done = 0; done < bytes && status == UOCR_OK;) {
         size_t at = offset + done, begin = at / 4 * 4, left = bytes - done;
-        size_t count = left < STAGING - 8 ? left : STAGING - 8, whole = (at + count + 3) / 4 * 4 - begin;
+        size_t count = left < room - 8 ? left : room - 8, whole = (at + count + 3) / 4 * 4 - begin;
         uint8_t *host = (uint8_t *)staging.contents + (at - begin);
         status = blit(m, memory->buffer, begin, staging, 0, whole);
         if (status != UOCR_OK) break;
