@@ -92,8 +92,7 @@ typedef struct uocr_ahead_rules { /* what may be chosen */
 typedef struct uocr_ahead_operators {
     bool (*takes)(const uocr_ahead_rules *); /* false: beyond its limits */
     size_t (*bytes)(void);                   /* of UOCR_MEMORY_TRANSIENT */
-    /* `ids`: the prompt. NULL: out of memory or budget. */
-    uocr_ahead *(*create)(uocr_backend *, const uocr_ahead_rules *, const int32_t *ids, size_t count);
+    uocr_status (*create)(uocr_backend *, const uocr_ahead_rules *, const int32_t *prompt, size_t count, uocr_ahead **);
     void (*destroy)(uocr_ahead *);
     uocr_status (*choose)(uocr_ahead *, uocr_tensor logits); /* encodes the choice of step 0, 1, ... */
     /* Encodes the embedding of the newest choice into dst [1, cols]. */

@@ -75,8 +75,7 @@ static uocr_status enter_ahead(uocr_run *run) {
         return UOCR_OK;
     }
     uocr_ahead_rules rules = uocr_sampler_rules(&run->model, &run->request);
-    run->ahead = ahead->create(run->model.backend, &rules, run->request.prompt_ids, run->request.prompt);
-    return run->ahead ? UOCR_OK : UOCR_OUT_OF_MEMORY;
+    return ahead->create(run->model.backend, &rules, run->request.prompt_ids, run->request.prompt, &run->ahead);
 }
 
 void uocr_run_stop_ahead(uocr_run *run) {
@@ -110,7 +109,7 @@ static uocr_status encode_step(uocr_run *run) {
  * told about when the next step begins, so that stopping between steps leaves the cache as the ordinary way does. */
 static uocr_status choose_ahead(uocr_run *run, uocr_pick *pick) {
     uocr_choice choice;
-    uint32_t most = uocr_min(run->generated + UOCR_AHEAD, run->request.max_new);
+    size_t most = uocr_min(run->generated + UOCR_AHEAD, run->request.max_new);
     while (run->encoded < most) {
         UOCR_TRY(encode_step(run));
     }

@@ -42,7 +42,8 @@ static void one_case(ops *o, const guarded *g, unsigned *acted) {
     for (size_t i = 0; i < g->prompt; i++) prompt[i] = (int32_t)uniform(o, 0, 4);
     const uocr_ahead_operators *operators = b->ahead;
     uocr_ahead_rules rules = {USABLE, g->size, g->window, g->allow, g->allow_count, g->never};
-    uocr_ahead *ahead = operators->create(b, &rules, prompt, g->prompt);
+    uocr_ahead *ahead = NULL;
+    expect_ok(o, "create", operators->create(b, &rules, prompt, g->prompt, &ahead));
     uocr_ngram *ngram =
         g->size ? uocr_ngram_create(&memory, g->size, g->window, g->allow, g->allow_count) : NULL;
     weight table = weight_random(o, UOCR_Q8, 1, VOCAB, COLS, 1);

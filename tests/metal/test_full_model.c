@@ -297,7 +297,8 @@ int main(void) {
     static const int32_t prompt[] = {0, 1, 2};
     uocr_ahead_rules rules = {.usable = config.usable_vocab, .guard_size = 35, .guard_window = 1024, .never = -1};
     CHECK(backend->ahead->takes(&rules));
-    uocr_ahead *ahead = backend->ahead->create(backend, &rules, prompt, 3);
+    uocr_ahead *ahead;
+    CHECK_EQUAL(backend->ahead->create(backend, &rules, prompt, 3, &ahead), UOCR_OK);
     CHECK_EQUAL(backend->ahead->choose(ahead, decoder.logits), UOCR_OK);
     size_t submitted = device.submitted;
     before = uocr_backend_gpu_counts(backend);

@@ -40,21 +40,23 @@ static void destroy(uocr_ahead *a) {
     uocr_memory_free(b->memory, UOCR_MEMORY_TRANSIENT, a, sizeof *a);
 }
 
-static uocr_ahead *create(uocr_backend *backend, const uocr_ahead_rules *rules, const int32_t *ids, size_t count) {
+static uocr_status create(uocr_backend *backend, const uocr_ahead_rules *rules, const int32_t *ids, size_t count,
+                          uocr_ahead **out) {
     gpu_backend *b = gpu_of(backend);
     gpu_history history = {.count = (uint32_t)count};
     assert(takes(rules));
     uocr_ahead *a = uocr_memory_alloc(b->memory, UOCR_MEMORY_TRANSIENT, sizeof *a);
-    if (!a) return NULL;
+    *out = NULL;
+    if (!a) return UOCR_OUT_OF_MEMORY;
     *a = (uocr_ahead){.backend = b, .rules = *rules};
     a->buffer = backend->buffer_create(backend, UOCR_MEMORY_TRANSIENT, BYTES);
     for (size_t i = count > GPU_HISTORY ? count - GPU_HISTORY : 0; i < count; i++)
         history.id[i % GPU_HISTORY] = ids[i];
-    if (!a->buffer || backend->write(backend, a->buffer, AT_HISTORY, &history, sizeof history) != UOCR_OK) {
-        destroy(a);
-        return NULL;
-    }
-    return a;
+    uocr_status status = a->buffer ? backend->write(backend, a->buffer, AT_HISTORY, &history, sizeof history)
+                                   : UOCR_OUT_OF_MEMORY;
+    if (status == UOCR_OK) *out = a;
+    else destroy(a);
+    return status;
 }
 
 static void history_argument(gpu_dispatch *d, uint32_t index, const uocr_ahead *a) {
