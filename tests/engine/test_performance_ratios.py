@@ -57,6 +57,7 @@ def _removed(program: Path) -> object:
 def callgrind(program: Path, out: Path, *arguments: str | int, inside: str = "") -> str:
     """What callgrind printed; instructions outside the function `inside` are left out."""
     options = [f"--toggle-collect={inside}"] if inside else []
+    options.append("--fair-sched=try")  # threads take turns: without it one does nearly all the work
     done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *options, str(program),
                            *map(str, arguments)], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
