@@ -2,9 +2,10 @@
  *
  * Put off: an operator of one row whose result the next operator is sure to want becomes part of that
  * operator's kernel when it comes, and is done by itself when anything else comes. So a decoder layer takes 7
- * dispatches instead of 12: rms_norm, then linear, route or swiglu    one kernel, which leaves the normed row
- * behind as well rope_append, then attention_decode        one kernel; the rotated q is then not written back
- *   experts, then swiglu into the same row    one kernel for gate and up, one for down */
+ * dispatches instead of 12:
+ *   - rms_norm, then linear, route or swiglu: one kernel, which leaves the normed row behind as well;
+ *   - rope_append, then attention_decode: one kernel; the rotated q is then not written back;
+ *   - experts, then swiglu into the same row: one kernel for gate and up, one for down. */
 #ifndef UOCR_SRC_GPU_GPU_H
 #define UOCR_SRC_GPU_GPU_H
 

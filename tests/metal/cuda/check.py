@@ -90,7 +90,7 @@ def compiled(command: list[str | Path], source: Path, headers: Iterable[Path]) -
 def c_objects(pool: ThreadPoolExecutor, extra: list[Path]) -> list[Path]:
     headers = sorted([*ENGINE.rglob("*.h"), *KERNELS.glob("*.h"), *HERE.parent.glob("*.h"), *HERE.glob("*.h"),
                       *(ROOT / "tests" / "engine").glob("*.h")])
-    command: list[str | Path] = [os.environ.get("CC", "cc"), *C_FLAGS, *INCLUDES]
+    command: list[str | Path] = ["cc", *C_FLAGS, *INCLUDES]
     return list(pool.map(lambda source: compiled(command, source, headers), [*C_SOURCES, *extra]))
 
 
