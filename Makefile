@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := CMakeLists.txt pyproject.toml $(wildcard packaging/*.py) $(shell find engine/src engine/include -name '*.[ch]' 2>/dev/null) $(wildcard resources/models/*.uocr)
+NATIVE := CMakeLists.txt pyproject.toml $(wildcard packaging/*.py) $(shell find engine/src engine/include metal -name '*.[chm]' -o -name '*.metal' 2>/dev/null) $(wildcard resources/models/*.uocr)
 
 .PHONY: demo test check check-cuda app bench screenshots train-smoke lint clean help
 help:
