@@ -106,9 +106,7 @@ typedef struct nothing { double in_xmm; long in_rax; } nothing; /* both kinds of
 static nothing answer_of_nil(void) { return (nothing){0, 0}; }
 
 static mock_object *method_alloc(mock_class *self) { return mock_new(self); }
-static mock_object *method_init(mock_object *self) { return self; }
-static const mock_method of_every_class[] = {
-    MOCK_METHOD("alloc", method_alloc), MOCK_METHOD("new", method_alloc), MOCK_METHOD("init", method_init), {0}};
+static const mock_method of_every_class[] = {MOCK_METHOD("alloc", method_alloc), MOCK_METHOD("new", method_alloc), {0}};
 
 static mock_imp found_in(const mock_method *methods, const char *selector) {
     for (; methods && methods->selector; methods++)

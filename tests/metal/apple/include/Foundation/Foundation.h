@@ -23,7 +23,6 @@ static inline NSRange NSMakeRange(NSUInteger location, NSUInteger length) { retu
 __attribute__((objc_root_class)) @interface NSObject <NSObject>
 + (instancetype)alloc;
 + (instancetype)new;
-- (instancetype)init;
 @end
 
 @interface NSString : NSObject

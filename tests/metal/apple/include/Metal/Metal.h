@@ -19,7 +19,6 @@ typedef enum MTLResourceOptions : NSUInteger {
 typedef enum MTLCommandBufferStatus : NSUInteger { MTLCommandBufferStatusCompleted = 4 } MTLCommandBufferStatus;
 typedef enum MTLCommandBufferError : NSUInteger {
     MTLCommandBufferErrorTimeout = 2,
-    MTLCommandBufferErrorPageFault = 3,
     MTLCommandBufferErrorAccessRevoked = 4,
     MTLCommandBufferErrorNotPermitted = 7,
     MTLCommandBufferErrorOutOfMemory = 8,
@@ -68,6 +67,10 @@ static inline MTLSize MTLSizeMake(NSUInteger width, NSUInteger height, NSUIntege
 @property(readonly) NSUInteger threadExecutionWidth;
 @property(readonly) NSUInteger staticThreadgroupMemoryLength;
 @end
+
+@interface MTLComputePipelineReflection : NSObject
+@end
+typedef MTLComputePipelineReflection *MTLAutoreleasedComputePipelineReflection;
 
 @interface MTLBinaryArchiveDescriptor : NSObject
 @property(copy) NSURL *url;
@@ -131,7 +134,7 @@ static inline MTLSize MTLSizeMake(NSUInteger width, NSUInteger height, NSUIntege
 - (id<MTLLibrary>)newLibraryWithURL:(NSURL *)url error:(NSError **)error;
 - (id<MTLComputePipelineState>)newComputePipelineStateWithDescriptor:(MTLComputePipelineDescriptor *)descriptor
                                                              options:(MTLPipelineOption)options
-                                                          reflection:(void *)reflection
+                                                          reflection:(MTLAutoreleasedComputePipelineReflection *)reflection
                                                                error:(NSError **)error;
 - (id<MTLBinaryArchive>)newBinaryArchiveWithDescriptor:(MTLBinaryArchiveDescriptor *)descriptor
                                                  error:(NSError **)error;
