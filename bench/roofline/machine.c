@@ -6,7 +6,6 @@
  * "int8" in operations a second (a multiply-add is two). Every figure is the best of several repetitions: a
  * limit is what was reached once, not what is usual. --small: little memory and few repetitions, to see that
  * it runs. */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
