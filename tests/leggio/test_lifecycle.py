@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from leggio.history.store import HistoryStore
-from leggio.models.pull import Puller, PullState
 from leggio.pages.items import PageState
 from leggio.settings.dialog import SettingsDialog
 from leggio.settings.store import SettingsStore
@@ -21,7 +20,7 @@ from PIL import Image
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QDialog, QMessageBox
 from uocr.document import FinishReason
-from uocr.errors import Cancelled, DownloadError, InvalidRequest, ModelNotFound
+from uocr.errors import InvalidRequest, ModelNotFound
 from uocr.export.json_file import dump_json, page_record
 from uocr.settings import ReadSettings
 
@@ -313,97 +312,6 @@ def test_the_windows_places_are_kept(make_window, store):
     again.shut_down()
     assert again.actions_["show_views"].isChecked()
     assert isinstance(store.place("geometry"), type(window.saveGeometry()))
-
-
-# -- models
-
-
-def test_a_model_is_fetched_paused_and_stopped(qtbot, tmp_path):
-    import threading
-
-    going = threading.Event()
-
-    def pull(name, profile, *, progress, keep_going):
-        for done in range(0, 101, 10):
-            going.wait(0.01)
-            if not keep_going():
-                raise Cancelled("stopped")
-            progress("download", done, 100)
-        return tmp_path / "m.uocr"
-
-    puller = Puller("a/b", "q4", pull=pull)
-    told: list[PullState] = []
-    puller.told.connect(told.append)
-    with qtbot.waitSignal(puller.done) as done:
-        puller.start()
-    assert done.args == [tmp_path / "m.uocr"] and told[-1].done == 100
-    puller.wait(10)
-
-    stopped = Puller("a/b", "q4", pull=pull)
-    stopped.pause()
-    stopped.start()
-    qtbot.wait(50)
-    assert stopped.running and stopped.paused
-    with qtbot.waitSignal(stopped.failed) as failed:
-        stopped.stop()
-    assert isinstance(failed.args[0], Cancelled)
-    stopped.wait(10)
-
-
-def test_the_sheet_of_models_tells_a_failure_in_its_own_place(qtbot, window, monkeypatch, tmp_path):
-    from leggio.models import sheet as sheets
-
-    monkeypatch.setenv("UOCR_CACHE", str(tmp_path))
-
-    def pull(name, profile, **_):
-        raise DownloadError("The hub cannot be reached: no network. Try again when you are online.")
-
-    monkeypatch.setattr(sheets, "Puller", lambda name, profile, parent: Puller(name, profile, parent, pull=pull))
-    sheet = sheets.ModelSheet("built-in", None, window)
-    qtbot.addWidget(sheet)
-    assert [sheet._list.item(i).text() for i in range(sheet._list.count())] == [
-        "Built-in model: clean printed Latin text (in use)"
-    ]
-    assert sheet._disk.text().startswith("Downloads about 6.70 GB; needs about 9.11 GB of disk for a while, ")
-    sheet._get.click()
-    qtbot.waitUntil(lambda: "no network" in sheet._disk.text())
-    assert not sheet._get.isHidden() and sheet.puller is None
-
-
-def test_the_sheet_of_models_asks_the_hub_how_large_the_model_is(qtbot, window, monkeypatch, tmp_path):
-    from leggio.models.sheet import ModelSheet
-
-    monkeypatch.setenv("UOCR_CACHE", str(tmp_path))
-    monkeypatch.setattr("uocr.models.checkpoint_bytes", lambda name: 6_672_000_000)
-    part = tmp_path / "downloads" / "baidu--Unlimited-OCR" / "0a" / "model.safetensors.part"
-    part.parent.mkdir(parents=True)
-    part.write_bytes(bytes(1_500_000))
-    sheet = ModelSheet("built-in", None, window)
-    qtbot.addWidget(sheet)
-    qtbot.waitUntil(lambda: sheet._disk.text().startswith("Downloads 6.67 GB; needs 9.07 GB of disk for a while, "))
-    assert "1.50 MB of it are here already: Get goes on from there." in sheet._disk.text()
-    assert sheet._profile.itemText(0) == "q4: about 2.34 GB when done"
-
-
-def test_a_download_that_ends_after_its_sheet_was_closed_is_told(qtbot, window, monkeypatch, tmp_path):
-    import threading
-
-    from leggio.models import sheet as sheets
-
-    monkeypatch.setenv("UOCR_CACHE", str(tmp_path))
-    going = threading.Event()
-
-    def pull(name, profile, **_):
-        going.wait(10)
-        return tmp_path / "models" / "baidu--Unlimited-OCR" / "q4.uocr"
-
-    monkeypatch.setattr(sheets, "Puller", lambda name, profile, parent: Puller(name, profile, parent, pull=pull))
-    monkeypatch.setattr(sheets.ModelSheet, "exec", lambda sheet: sheet._get.click())
-    window.actions_["models"].trigger()
-    assert window.sheets._puller.running
-    going.set()
-    qtbot.waitUntil(lambda: window.desk.notice.text == "baidu/Unlimited-OCR q4 is ready to be used.")
-    assert window.sheets._puller is None
 
 
 # -- about and diagnostics

@@ -12,7 +12,7 @@ from uocr.errors import InvalidRequest, UocrError
 
 from leggio.look.told import told
 from leggio.pages.items import DocumentItem, PageItem, PageState
-from leggio.sources.inputs import Input
+from leggio.sources.inputs import Input, refuse_special
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +98,7 @@ def pages_of(source: Input, pages: str | None = None, password: str | None = Non
     name = source.name if isinstance(source, Path) else (source.info.get("name") or "Picture")
     document = DocumentItem(source, str(name), password=password)
     try:
+        refuse_special(source, document.name)
         with open_source(
             source, pages=pages if isinstance(source, Path) else None, password=password, name=document.name
         ) as opened:

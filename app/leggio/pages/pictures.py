@@ -128,6 +128,8 @@ class PagePictures(QObject):
                 image = to_qimage(turned(picture, wish[1]))
             except UocrError as error:
                 log.info("no thumbnail: %s", error)
+            except Exception:  # a file made to break the decoders must not leave its row waiting for ever
+                log.exception("no thumbnail of %s", name)
             self._made.emit(*wish, image)
 
     def _small_picture(self, source: Input, name: str, number: int, password: str | None) -> Image.Image:
@@ -160,6 +162,9 @@ class PagePictures(QObject):
             self.page_ready.emit(key, rotate, to_qimage(picture), width, height)
         except UocrError as error:
             self.page_failed.emit(key, error)
+        except Exception as error:
+            log.exception("page %s of %s cannot be shown", number + 1, name)
+            self.page_failed.emit(key, UocrError(f"{name} cannot be shown: {error}"))
 
     def _keep(self, key: int, rotate: int, image: QImage | None) -> None:
         wish = (key, rotate)

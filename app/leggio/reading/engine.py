@@ -167,7 +167,12 @@ class EngineThread(QThread):
         if self.jobs is None or task.job is None or page.finish_reason in _NOT_DONE:
             return
         try:
-            self.jobs.append(task.job, self._key(task.job, source, task.settings), page)
+            key = self._key(task.job, source, task.settings)
+        except (UocrError, OSError) as error:  # the file vanished while it was read: there is nothing to go on with
+            log.info("page %s of %s is not written down: %s", page.index + 1, task.name, error)
+            return
+        try:
+            self.jobs.append(task.job, key, page)
         except UocrError as error:
             self.unwritten.emit(error)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PIL import Image
-from uocr.errors import InvalidRequest
+from uocr.errors import InvalidRequest, UnreadableFile
 
 if TYPE_CHECKING:
     from uocr.sources import Source
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 
 Input = Path | Image.Image
 """A file, or a picture that came through the clipboard or a screen capture."""
+
+
+def refuse_special(task_input: Input, name: str) -> None:
+    """Raise UnreadableFile for a pipe or device: opening one may wait for ever."""
+    # os.path says no where pathlib raises: for a name that is too long, or one with a zero byte.
+    if isinstance(task_input, Path) and os.path.exists(task_input) and not os.path.isfile(task_input):
+        raise UnreadableFile(f"{name} is no file but a folder, pipe or device; choose a file.")
 
 
 def open_page(task_input: Input, name: str, number: int, **options: Any) -> ChosenPages:
@@ -54,10 +62,11 @@ class LastInput:
 
         if isinstance(task_input, Image.Image):
             return open_page(task_input, name, numbers[0], **options)
+        refuse_special(task_input, name)
         try:
             status = task_input.stat()
             state: tuple[object, ...] = (status.st_mtime_ns, status.st_size, status.st_ino)
-        except OSError:
+        except (OSError, ValueError):
             state = ()
         key = (task_input, *state, *sorted(options.items()))
         if key != self._key or self._source is None or not state:
