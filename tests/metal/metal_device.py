@@ -10,7 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from host_device import CACHE, ENGINE, GPU, HERE, ROOT, kernels
+from host_device import CACHE, ENGINE, ENGINE_SOURCES, GPU, HERE, ROOT, kernels
+from host_device import compiled as engine_objects
 
 APPLE = HERE / "apple"
 METAL = ENGINE / "gpu" / "device_metal.m"
@@ -84,6 +85,14 @@ def program(target: Path, sources: list[Path], flags: tuple[str, ...] = ("-O2",)
     """A program, or a library where the flags say -shared, of these files over the Metal device over the mock."""
     objects = [compiled(source, flags) for source in [METAL, BESIDE, *MOCK, *sources]]
     finished([*clang(), *flags, *objects, "-o", target, "-lm", "-ldl", "-lpthread"], target.name)
+    return target
+
+
+def engine(target: Path) -> Path:
+    """libuocr over the Metal device over the mock."""
+    sources = [path for path in ENGINE_SOURCES if path.name != "device_host.c"]
+    objects = [*engine_objects(sources, "")[1], *(compiled(source, ("-O2",)) for source in [METAL, BESIDE, *MOCK])]
+    finished([*clang(), "-shared", *objects, "-o", target, "-lm", "-ldl", "-lpthread"], target.name)
     return target
 
 

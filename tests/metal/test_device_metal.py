@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -82,6 +83,21 @@ def test_every_operator_is_right_through_the_metal_device(tmp_path: Path) -> Non
     assert len(counts) == 2 and min(counts) > 400
     (kept,) = (tmp_path / "cache" / "pipelines").iterdir()
     assert kept.suffix == ".metalarchive" and "gemm" in kept.read_text()
+
+
+@needs_host
+def test_the_published_network_is_right_through_views_of_its_file(tmp_path: Path) -> None:
+    """Opened like any engine: weights where the file is mapped, private caches, tokens chosen ahead."""
+    metal_library(tmp_path / "kernels")
+    command = [sys.executable, HERE / "over_gpu.py", metal_device.engine(tmp_path / "libuocr.so"), "golden"]
+    output = run(
+        [*command, ROOT / "tests" / "golden", "f32", "exact", "decoder"],
+        UOCR_HOST_KERNELS=str(library()),
+        UOCR_METAL_KERNELS=str(tmp_path / "kernels"),
+        UOCR_CACHE=str(tmp_path),
+    )
+    results = json.loads(output)
+    assert len(results) > 10 and [name for name, ratio, _ in results if ratio > 1] == []
 
 
 @needs_zig
