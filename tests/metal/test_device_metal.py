@@ -66,23 +66,37 @@ def test_the_model_is_cut_into_views_that_hold_every_tensor_whole(tmp_path: Path
     assert " checks held, 0 failed" in run([program])
 
 
-@needs_host
-def test_every_operator_is_right_through_the_metal_device(tmp_path: Path) -> None:
-    """The kernels themselves run, on the host, with what the device bound: places, sizes, constants, threads."""
+@pytest.fixture(scope="module")
+def operators(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The table of operators over the Metal device, kernels beside it."""
     sources = [HERE / "test_gpu_ops.c", HERE / "gpu_table.c", *OPERATOR_TESTS, *metal_device.PORTABLE, *GROUND]
-    program = metal_device.program(tmp_path / "test_gpu_ops", sources)
-    folder = tmp_path / "kernels"
+    folder = tmp_path_factory.mktemp("operators")
     metal_library(folder)
-    output = run(
-        [program, "--small"],
-        UOCR_HOST_KERNELS=str(library()),
-        UOCR_METAL_KERNELS=str(folder),
-        UOCR_CACHE=str(tmp_path / "cache"),
-    )
+    return metal_device.program(folder / "test_gpu_ops", sources)
+
+
+@needs_host
+def test_every_operator_is_right_through_the_metal_device(operators: Path, tmp_path: Path) -> None:
+    """The kernels themselves run, on the host, with what the device bound: places, sizes, constants, threads."""
+    output = run([operators, "--small"], UOCR_HOST_KERNELS=str(library()), UOCR_CACHE=str(tmp_path))
     counts = [int(number) for number in re.findall(r"(\d+) checks, 0 failures", output)]
     assert len(counts) == 2 and min(counts) > 400
-    (kept,) = (tmp_path / "cache" / "pipelines").iterdir()
+    (kept,) = (tmp_path / "pipelines").iterdir()
     assert kept.suffix == ".metalarchive" and "gemm" in kept.read_text()
+
+
+@needs_host
+def test_products_by_apples_library_are_right_and_keep_what_half_tiles_cannot_hold(
+    operators: Path, tmp_path: Path
+) -> None:
+    environment = {"UOCR_HOST_KERNELS": str(library()), "UOCR_CACHE": str(tmp_path), "UOCR_METAL_MPS": "1"}
+    done = subprocess.run(
+        [operators, "--small", "linear"], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert re.search(r"^exact,.* checks, 0 failures", done.stdout, re.MULTILINE), done.stdout + done.stderr
+    assert re.search(r"^fast,.* checks, 1 failures", done.stdout, re.MULTILINE), done.stdout + done.stderr
+    (failure,) = re.findall(r"^FAIL (.*)$", done.stdout, re.MULTILINE)
+    assert "beyond half is Inf where tiles are half" in failure  # floats stay floats there
 
 
 @needs_host

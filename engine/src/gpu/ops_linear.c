@@ -1,10 +1,11 @@
 /* Matrix products: linear layers of one row (gemv) and of many (gemm). */
 #include "gpu.h"
 
-/* Whether the device's own library can make this product: plain halves, nothing in the tail. */
+/* Whether the device's own library can make this product: plain halves, no gaps between rows, nothing in the tail. */
 static bool for_the_library(const gpu_backend *b, const gpu_product *p) {
     return b->device->multiply && !b->exact && p->weight->dtype == UOCR_F16 && !p->second && !p->experts && !p->bias &&
-           p->source == GPU_SOURCE_ROWS && p->args.activation == UOCR_IDENTITY;
+           p->source == GPU_SOURCE_ROWS && p->args.activation == UOCR_IDENTITY && p->args.x_stride == p->args.depth &&
+           p->args.y_stride == p->args.cols;
 }
 
 static uocr_status multiply_by_library(gpu_backend *b, const gpu_product *p) {
