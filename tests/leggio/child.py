@@ -41,6 +41,8 @@ def drive(application: LeggioApplication, window: MainWindow, file: Path) -> int
     canvas.block_clicked.connect(lambda index: print(f"clicked {index}", flush=True))
     actions["source"].toggled.connect(lambda on: print(f"source {on}", flush=True))
     window.panel.find_bar.sought.connect(lambda text: print(f"find {text}", flush=True))
+    canvas.region_chosen.connect(lambda rect: print(f"region {round(rect.width())} {round(rect.height())}", flush=True))
+    actions["copy"].triggered.connect(lambda: print(f"copy {window.panel.notice.text}", flush=True))
     window.open_engine()
     window.open_inputs([file])
     code = application.exec()

@@ -99,3 +99,32 @@ def test_a_window_is_clicked_typed_into_and_quit(driven):
     assert driven.process.wait(timeout=20) == 0
     complaints = [line for line in driven.process.stderr.read().splitlines() if line]
     assert complaints == []
+
+
+def test_a_region_is_drawn_and_text_is_copied_and_its_limit_is_told(driven):
+    """On an X server without a clipboard manager what was copied goes with the program, and the window says so."""
+    _, x, y, window = driven.expect("read").split()
+    driven.do("windowfocus", "--sync", window)
+    driven.do("key", "ctrl+c")
+    told = driven.expect("copy")
+    assert told.startswith("copy Copied ") and "Leave Leggio open until you have pasted" in told
+    pasted = subprocess.run(
+        [sys.executable, "-c", _PASTE], env=driven.environment, capture_output=True, text=True, timeout=60
+    )
+    assert pasted.stdout.startswith("Page 0, notes from the ferry office"), pasted.stderr
+    driven.do("key", "ctrl+shift+a")
+    driven.do("mousemove", "--sync", x, y, "mousedown", "1")
+    driven.do("mousemove_relative", "--sync", "40", "30", "mousemove_relative", "--sync", "20", "10", "mouseup", "1")
+    _, width, height = driven.expect("region").split()
+    assert int(width) > int(height) > 20
+    driven.expect("read")  # the region was read
+    driven.do("key", "ctrl+q")
+    driven.expect("bye")
+    assert driven.process.wait(timeout=20) == 0
+
+
+_PASTE = (
+    "from PySide6.QtGui import QGuiApplication; from PySide6.QtCore import QTimer; a = QGuiApplication([]);"
+    "QTimer.singleShot(300, lambda: (print(a.clipboard().text()), a.quit())); a.exec()"
+)
+"""Another program that pastes."""

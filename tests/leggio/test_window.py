@@ -3,6 +3,7 @@ self-test."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -13,11 +14,14 @@ import pytest
 from leggio.application import TRANSLATIONS
 from leggio.look.colours import colours, dark_palette, light_palette
 from leggio.window.action_table import ENTRIES, Entry
-from PySide6.QtCore import QCoreApplication, QLibraryInfo
+from PIL import Image
+from PySide6.QtCore import QCoreApplication, QLibraryInfo, QMimeData, QUrl
 from PySide6.QtGui import QColor, QKeySequence, QPalette
+from uocr.events import Progress, TextDelta
 
 from .scripted import ScriptedEngine
-from .test_reading import read_all
+from .test_export import choice, write
+from .test_reading import drop, read_all
 
 ROOT = Path(__file__).parents[2]
 
@@ -111,8 +115,8 @@ def test_the_window_speaks_italian(qapp, make_window):
         assert not qapp.set_language("en")
 
 
-def test_a_picture_file_is_read_by_the_built_in_model_in_the_real_window(qtbot, make_window, store):
-    """Drop, read, watch tokens and memory move, copy, cancel, quit: with the real engine."""
+def test_a_picture_file_is_read_by_the_built_in_model_in_the_real_window(qtbot, make_window, tmp_path):
+    """Drop, read, watch tokens and memory move, copy, export, quit: with the real engine."""
     api = pytest.importorskip("uocr.api")
     try:
         engine = api.UnlimitedOCR()
@@ -122,7 +126,9 @@ def test_a_picture_file_is_read_by_the_built_in_model_in_the_real_window(qtbot, 
     rates, totals = [], []
     window.session.counted.connect(lambda item, tokens, seconds: rates.append(tokens))
     window.session.memory_read.connect(lambda report: totals.append(report.current_total))
-    window.open_inputs([ROOT / "resources" / "samples" / "screenshot.png"])
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(ROOT / "resources" / "samples" / "screenshot.png"))])
+    drop(window, data)
     qtbot.waitUntil(lambda: window.model.rowCount() == 1 and window.model.item(0).state.over, timeout=120_000)
     page = window.model.item(0).page
     truth = (ROOT / "resources" / "samples" / "screenshot.txt").read_text().split()
@@ -131,26 +137,67 @@ def test_a_picture_file_is_read_by_the_built_in_model_in_the_real_window(qtbot, 
     assert rates == sorted(rates) and len(rates) > 2 and max(totals) > min(totals)
     window.actions_["copy"].trigger()
     assert "Copied" in window.panel.notice.text
-    window.session.read([window.model.item(0)])
-    qtbot.waitUntil(lambda: window.model.item(0).phase == "vision", timeout=20_000)
-    window.actions_["cancel"].trigger()
-    qtbot.waitUntil(lambda: not window.session.busy, timeout=5_000)
-    assert window.model.item(0).state.value == "cancelled"
+    write(qtbot, window, tmp_path / "read.md", choice("md"))
+    assert page.blocks[0].text.split()[0] in (tmp_path / "read.md").read_text()
     assert window.close()
 
 
-def test_the_self_test_says_what_it_did(tmp_path):
+@pytest.mark.parametrize("phase", ["vision", "prefill", "decode"])
+@pytest.mark.parametrize("act", ["cancel", "pause"])
+def test_cancel_and_pause_act_in_every_phase_of_the_real_engine(qtbot, make_window, phase, act):
+    api = pytest.importorskip("uocr.api")
+    try:
+        engine = api.UnlimitedOCR()
+    except Exception as error:
+        pytest.skip(f"the engine is not built: {error}")
+    window = make_window(engine)
+    reached: list[str] = []
+
+    def stop(seen: str) -> None:
+        """Pressed at the very moment that the window hears of the phase, or on the engine's thread before it."""
+        if seen == phase and not reached:
+            reached.append(seen)
+            control = window.session._control
+            control.cancel() if act == "cancel" else control.pause()
+
+    push = window.session.thread_._push
+
+    def watched(key, event, first_block=0):
+        stop(event.phase if isinstance(event, Progress) else "decode" if isinstance(event, TextDelta) else "")
+        push(key, event, first_block)
+
+    window.session.thread_._push = watched
+    window.open_inputs([ROOT / "resources" / "samples" / "screenshot.png"])
+    qtbot.waitUntil(lambda: bool(reached), timeout=60_000)
+    item = window.model.item(0)
+    if act == "cancel":
+        qtbot.waitUntil(lambda: not window.session.busy, timeout=20_000)
+        assert item.state.value == "cancelled"
+        return
+    qtbot.wait(100)
+    assert window.session.busy and window.session.paused and not item.state.over
+    window.update_actions()  # it was paused behind the window's back
+    assert window.actions_["pause"].isChecked()
+    window.actions_["pause"].trigger()
+    qtbot.waitUntil(lambda: not window.session.busy, timeout=60_000)
+    assert item.state.value == "done"
+
+
+@pytest.mark.parametrize("scale", [1, 2])
+def test_the_self_test_says_what_it_did_on_any_screen(tmp_path, scale):
     pytest.importorskip("uocr._declarations")
     run = subprocess.run(
         [sys.executable, "-c", "from leggio.main import main; raise SystemExit(main(['--self-test']))"],
         cwd=tmp_path,
+        env=dict(os.environ, QT_SCALE_FACTOR=str(scale)),
         capture_output=True,
         text=True,
         timeout=240,
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith("Leggio read scan.jpg: ")
-    assert (tmp_path / "selftest.png").stat().st_size > 10_000
+    with Image.open(tmp_path / "selftest.png") as picture:
+        assert picture.size == (1280 * scale, 820 * scale)
 
 
 def test_starting_does_not_load_the_hub_the_engine_or_the_formulas():
