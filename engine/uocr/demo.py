@@ -16,7 +16,7 @@ from uocr.cli import view
 from uocr.export import export
 from uocr.score import character_error_rate
 
-BEYOND_THE_MODEL = {"two-columns.png": "several columns are beyond the built-in model"}
+BEYOND_THE_MODEL = {"two-columns.png": "its print is too small for one view of the built-in model"}
 
 
 def samples(folder: Path) -> list[Path]:
