@@ -56,10 +56,16 @@ def finished(command: list[str | Path], what: str) -> None:
     assert done.returncode == 0, f"{what} does not compile:\n{done.stderr}"
 
 
+def command_for(source: Path, flags: tuple[str, ...]) -> list[str]:
+    """What compiles one file for this machine."""
+    language = [*OBJECTIVE_C, "-fobjc-runtime=objfw", "-fblocks"] if source.suffix == ".m" else ["-std=gnu11", "-Wall"]
+    common = ["-D_GNU_SOURCE", "-UNDEBUG", "-g", "-ffp-contract=off", "-fPIC"]
+    return [*clang(), *common, *language, *flags, *INCLUDES]
+
+
 def compiled(source: Path, flags: tuple[str, ...]) -> Path:
     """The object of one file for this machine, kept by the hash of what it is made of."""
-    language = [*OBJECTIVE_C, "-fobjc-runtime=objfw", "-fblocks"] if source.suffix == ".m" else ["-std=gnu11", "-Wall"]
-    command = [*clang(), "-D_GNU_SOURCE", "-UNDEBUG", "-g", "-ffp-contract=off", "-fPIC", *flags, *language, *INCLUDES]
+    command = command_for(source, flags)
     headers = sorted(
         [
             *ENGINE.rglob("*.h"),

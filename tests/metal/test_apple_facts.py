@@ -47,7 +47,7 @@ def test_every_selector_is_one_of_apples_with_the_same_types() -> None:
             mine = [f"{owner}*" if kind == "self" else kind for kind in types]
             assert len(mine) == len(theirs)
             for ours, apples in zip(mine, theirs, strict=True):
-                same = ours == apples or apples is None or (apples == "NSObject*" and ours.endswith("*"))
+                same = ours == apples or apples is None or (apples == "NSObject*" and str(ours).endswith("*"))
                 assert same, f"{owner} {selector}: {ours} is {apples}"
     assert unknown == IN_NO_WHEEL
     assert sum(len(methods) for methods in TABLE["methods"].values()) > 60

@@ -103,7 +103,8 @@ def test_products_by_apples_library_are_right_and_keep_what_half_tiles_cannot_ho
 def test_the_published_network_is_right_through_views_of_its_file(tmp_path: Path) -> None:
     """Opened like any engine: weights where the file is mapped, private caches, tokens chosen ahead."""
     metal_library(tmp_path / "kernels")
-    command = [sys.executable, HERE / "over_gpu.py", metal_device.engine(tmp_path / "libuocr.so"), "golden"]
+    engine = metal_device.engine(tmp_path / "libuocr.so")
+    command: list[str | Path] = [sys.executable, HERE / "over_gpu.py", engine, "golden"]
     output = run(
         [*command, ROOT / "tests" / "golden", "f32", "exact", "decoder"],
         UOCR_HOST_KERNELS=str(library()),

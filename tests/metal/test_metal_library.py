@@ -58,7 +58,17 @@ def test_a_compiler_sees_the_same_tokens_as_in_the_parts(path: Path, joined: Pat
     """So that all that is proved of the parts, on the host device and by the checker, holds for what ships."""
 
     def tokens(source: Path) -> list[str]:
-        command = [kernels.compiler(), *kernels.COMMON, f"-I{HOST}", f"-I{source.parent}", "-E", "-P", "-x", "c++", "-"]
+        command = [
+            str(kernels.compiler()),
+            *kernels.COMMON,
+            f"-I{HOST}",
+            f"-I{source.parent}",
+            "-E",
+            "-P",
+            "-x",
+            "c++",
+            "-",
+        ]
         text = translate.program(source, path.stem)
         done = subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=source.parent)
         return done.stdout.split()

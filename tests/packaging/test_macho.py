@@ -53,7 +53,8 @@ def test_a_signature_covers_every_page(library: Path, tmp_path: Path) -> None:
     changed = bytearray(library.read_bytes())
     changed[5000] ^= 1
     (tmp_path / "changed.dylib").write_bytes(changed)
-    assert macho.read(tmp_path / "changed.dylib")[0].signature.bad_pages == 1
+    signature = macho.read(tmp_path / "changed.dylib")[0].signature
+    assert signature is not None and signature.bad_pages == 1
 
 
 def test_a_universal_file_holds_several_images(library: Path, tmp_path: Path) -> None:
