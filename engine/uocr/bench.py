@@ -70,7 +70,7 @@ class Trace:
 
 @contextmanager
 def random_full_model(profile: str) -> Iterator[Path]:
-    """A temporary model of the full shapes with random weights (1.9 GB as q4)."""
+    """A temporary model of the full shapes with random weights (2.0 GB as q4)."""
     if profile not in ("f16", "q8", "q4"):
         raise errors.InvalidRequest(f"--random-full is {profile!r}; choose f16, q8 or q4.")
     with tempfile.TemporaryDirectory(prefix="uocr-bench-") as folder:
