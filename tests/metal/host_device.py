@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT / "tests" / "engine"))
 import kernel_library as kernels  # noqa: E402
 import strict  # noqa: E402, F401
 import translate  # noqa: E402, F401
-from c_programs import FLAGS, compiler  # noqa: E402
+from c_programs import ADDRESS, FLAGS, SANITIZER_ENVIRONMENT, compiler, sanitizes  # noqa: E402, F401
 from whole_engine import command_for, compile_object, header_digest  # noqa: E402
 
 OPERATOR_TESTS = [

@@ -7,8 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from c_programs import ADDRESS, SANITIZER_ENVIRONMENT, sanitizes
-from host_device import HERE, ROOT, engine_program, library, missing
+from host_device import ADDRESS, HERE, ROOT, SANITIZER_ENVIRONMENT, engine_program, library, missing, sanitizes
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "all is there")
 TESTS = ROOT / "tests" / "engine"
