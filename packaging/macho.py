@@ -26,10 +26,10 @@ LC_REEXPORT_DYLIB, LC_RPATH, LC_CODE_SIGNATURE, LC_SEGMENT_64 = 0x8000001F, 0x80
 LC_VERSION_MIN_MACOSX, LC_BUILD_VERSION = 0x24, 0x32
 LC_DYLD_INFO, LC_DYLD_INFO_ONLY, LC_DYLD_EXPORTS_TRIE = 0x22, 0x80000022, 0x80000033
 N_EXT, N_TYPE, N_STAB, N_UNDF = 0x01, 0x0E, 0xE0, 0x0
-MOST_EXPORTS = 1 << 20
 
 SIGNATURE, CODE_DIRECTORY, CMS = 0xFADE0CC0, 0xFADE0C02, 0xFADE0B01  # big-endian
 CS_ADHOC, CS_RUNTIME = 0x2, 0x10000
+MOST_PAGE_LOG2 = 20
 HASHES = {1: "sha1", 2: "sha256"}
 
 
@@ -186,7 +186,7 @@ def _exports(data: bytes, start: int, size: int) -> set[str]:
     while waiting:
         at, prefix = waiting.pop()
         seen += 1
-        if seen > MOST_EXPORTS:
+        if 2 * seen > size:  # a node takes two bytes or more
             raise MachOError("its exports are a tree without end")
         terminal, at = _number(tree, at)
         if terminal:
@@ -224,6 +224,8 @@ def _code_directory(data: bytes, blob: int) -> Signature:
     )
     if hash_type not in HASHES:
         raise MachOError(f"its code signature has hashes of an unknown type ({hash_type})")
+    if page_log2 > MOST_PAGE_LOG2 or limit > len(data) or slots != -(-limit >> page_log2):
+        raise MachOError(f"its code signature has {slots} pages of 2^{page_log2} bytes for {limit} of {len(data)}")
     page, bad = 1 << page_log2, 0
     for i in range(slots):
         digest = hashlib.new(HASHES[hash_type], data[i * page : min((i + 1) * page, limit)]).digest()[:hash_bytes]

@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -69,6 +70,25 @@ def test_a_universal_file_holds_several_images(library: Path, tmp_path: Path) ->
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(macho.MachOError, match="an image ends at byte"):
         macho.read(path)
+
+
+def test_no_altered_file_does_more_than_raise_that_error(library: Path, tmp_path: Path) -> None:
+    whole = library.read_bytes()
+    end = 32 + struct.unpack_from("<I", whole, 20)[0]
+    rest = len(whole) - len(whole.rstrip(b"\0")) + 1024  # signature, names and exports lie at the end
+    path, random = tmp_path / "altered.dylib", Random(5)
+    refused = 0
+    for _ in range(400):
+        altered = bytearray(whole)
+        for _ in range(random.choice([1, 4])):
+            place = random.randrange(end) if random.random() < 0.6 else len(whole) - 1 - random.randrange(rest)
+            altered[place] = random.choice([0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)])
+        path.write_bytes(altered)
+        try:
+            macho.read(path)
+        except macho.MachOError:
+            refused += 1
+    assert refused > 40
 
 
 def test_a_damaged_file_is_one_clear_error(library: Path, tmp_path: Path) -> None:
