@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pymupdf
 import pytest
@@ -49,6 +50,12 @@ def test_pasted_files_are_opened(qtbot, window, picture):
     QGuiApplication.clipboard().setMimeData(data)
     window.actions_["paste"].trigger()
     qtbot.waitUntil(lambda: window.model.rowCount() == 1)
+
+
+def test_pasting_from_a_clipboard_without_anything_says_so(window, monkeypatch):
+    monkeypatch.setattr(QGuiApplication, "clipboard", lambda: SimpleNamespace(mimeData=lambda: None))
+    window.actions_["paste"].trigger()
+    assert window.desk.notice.text == "There is no picture, PDF or folder in this."
 
 
 @pytest.mark.parametrize("kind", ["text", "link", "nothing"])

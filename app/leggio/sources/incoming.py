@@ -28,8 +28,10 @@ def can_take(data: QMimeData) -> bool:
     return data.hasUrls() or data.hasImage()
 
 
-def from_mime(data: QMimeData) -> Incoming:
-    """Files first; else a picture."""
+def from_mime(data: QMimeData | None) -> Incoming:
+    """Files first; else a picture. None is an empty clipboard on some desktops."""
+    if data is None:
+        data = QMimeData()
     files = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile() and url.toLocalFile()]
     if files:
         return Incoming(list(files))

@@ -65,7 +65,7 @@ class Intake(QObject):
     def paste(self) -> None:
         self.take(QGuiApplication.clipboard().mimeData(), self.tr("Pasted picture"))
 
-    def take(self, data: QMimeData, picture_name: str) -> bool:
+    def take(self, data: QMimeData | None, picture_name: str) -> bool:
         """Open what `data` holds; whether there was anything. A refusal is told in the window."""
         incoming = from_mime(data)
         if not incoming.inputs:
