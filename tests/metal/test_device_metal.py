@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import metal_device
 import pytest
@@ -99,20 +100,34 @@ def test_products_by_apples_library_are_right_and_keep_what_half_tiles_cannot_ho
     assert "beyond half is Inf where tiles are half" in failure  # floats stay floats there
 
 
+@pytest.fixture(scope="module")
+def whole_engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """libuocr over the Metal device over the mock, kernels beside it."""
+    folder = tmp_path_factory.mktemp("engine")
+    metal_library(folder)
+    return metal_device.engine(folder / "libuocr.so")
+
+
+def through(engine: Path, cache: Path, *command: str) -> Any:
+    """What `over_gpu.py` answers over this engine."""
+    run_it: list[str | Path] = [sys.executable, HERE / "over_gpu.py", engine, *command]
+    return json.loads(run(run_it, UOCR_HOST_KERNELS=str(library()), UOCR_CACHE=str(cache)))
+
+
 @needs_host
-def test_the_published_network_is_right_through_views_of_its_file(tmp_path: Path) -> None:
-    """Opened like any engine: weights where the file is mapped, private caches, tokens chosen ahead."""
-    metal_library(tmp_path / "kernels")
-    engine = metal_device.engine(tmp_path / "libuocr.so")
-    command: list[str | Path] = [sys.executable, HERE / "over_gpu.py", engine, "golden"]
-    output = run(
-        [*command, ROOT / "tests" / "golden", "f32", "exact", "decoder"],
-        UOCR_HOST_KERNELS=str(library()),
-        UOCR_METAL_KERNELS=str(tmp_path / "kernels"),
-        UOCR_CACHE=str(tmp_path),
-    )
-    results = json.loads(output)
+def test_the_published_network_is_right_through_views_of_its_file(whole_engine: Path, tmp_path: Path) -> None:
+    """Opened like any engine: weights where the file is mapped, private caches."""
+    results = through(whole_engine, tmp_path, "golden", str(ROOT / "tests" / "golden"), "f32", "exact", "decoder")
     assert len(results) > 10 and [name for name, ratio, _ in results if ratio > 1] == []
+
+
+@needs_host
+def test_a_page_reads_as_on_the_cpu_in_the_memory_that_was_promised(whole_engine: Path, tmp_path: Path) -> None:
+    """Vision, prompt, and tokens that the device chooses ahead of the host."""
+    picture = ROOT / "resources" / "samples" / "screenshot.png"
+    page = through(whole_engine, tmp_path, "page", str(picture), "0", "tiny", "12", "free")
+    assert page["gpu"] == page["cpu"] and len(page["cpu"]) == 12
+    assert page["peak"] == page["estimate"]
 
 
 @needs_zig
