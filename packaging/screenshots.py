@@ -204,7 +204,7 @@ class Studio:
             ("settings", lambda: self._settings(0)),
             ("settings-reading", lambda: self._settings(1)),
             ("settings-model", lambda: self._settings(2)),
-            ("read-with", lambda: ReadWithDialog(self.store.read, 2, True, window)),
+            ("read-with", lambda: ReadWithDialog(self.store.read, 2, facts.front_end | {"multi_page": True}, window)),
             ("models", lambda: ModelSheet("built-in", None, window)),
             ("history", lambda: HistoryDialog(window.keeper.history, window)),
             ("about", lambda: AboutDialog(facts, window)),
@@ -214,7 +214,7 @@ class Studio:
             yield name
 
     def _settings(self, tab: int) -> QDialog:
-        dialog = SettingsDialog(self.store, False, self.window)
+        dialog = SettingsDialog(self.store, self.window.session.facts.front_end, self.window)
         dialog.findChild(QTabWidget).setCurrentIndex(tab)
         return dialog
 

@@ -38,8 +38,8 @@ from .test_reading import read_all
 
 MAKERS: dict[str, Callable[[MainWindow], QDialog]] = {
     "export": lambda w: ExportDialog({"page": 1, "document": 3, "all": 5}, w, text_layer=True),
-    "settings": lambda w: SettingsDialog(w.store, False, w),
-    "read with": lambda w: ReadWithDialog(w.store.read, 2, True, w),
+    "settings": lambda w: SettingsDialog(w.store, {"trained_presets": ["base", "gundam"]}, w),
+    "read with": lambda w: ReadWithDialog(w.store.read, 2, {"multi_page": True}, w),
     "models": lambda w: ModelSheet("built-in", None, w),
     "history": lambda w: HistoryDialog(w.keeper.history, w),
     "about": lambda w: AboutDialog(w.session.facts, w),

@@ -153,7 +153,7 @@ def test_exports_that_fail_or_have_remarks_are_told_in_italian(qtbot, window, tm
 
 
 def test_dialogs_tell_their_problems_in_italian(qtbot, window, store, tmp_path, monkeypatch):
-    settings = SettingsDialog(store, False, window)
+    settings = SettingsDialog(store, {}, window)
     qtbot.addWidget(settings)
     monkeypatch.setattr(store, "set_read", lambda **_: (_ for _ in ()).throw(errors.InvalidRequest("dpi is 7.")))
     settings._read._widgets["dpi"].setValue(80)

@@ -272,7 +272,7 @@ def test_every_setting_has_a_flag_a_title_and_help():
 
 
 def test_the_settings_window_stores_what_was_changed(qtbot, window, store):
-    dialog = SettingsDialog(store, False, window)
+    dialog = SettingsDialog(store, {}, window)
     qtbot.addWidget(dialog)
     dialog._read._widgets["dpi"].setValue(240)
     dialog._window._widgets["follow"].setChecked(False)
@@ -280,7 +280,7 @@ def test_the_settings_window_stores_what_was_changed(qtbot, window, store):
     assert dialog.result() == QDialog.DialogCode.Accepted and not dialog.engine_changed
     assert store.read.dpi == 240 and store.window.follow is False
     assert store.read.prompt is None and store.read.preset is None
-    other = SettingsDialog(store, False, window)
+    other = SettingsDialog(store, {}, window)
     qtbot.addWidget(other)
     other._engine._widgets["threads"].setValue(1)
     other._take()

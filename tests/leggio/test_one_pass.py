@@ -142,7 +142,7 @@ def test_a_model_that_reads_pages_one_by_one_says_so(qtbot, together, make_windo
 
 @pytest.mark.parametrize("able", [True, False])
 def test_the_setting_is_shown_and_says_whether_the_model_can(qtbot, window, store, able):
-    dialog = SettingsDialog(store, able, window)
+    dialog = SettingsDialog(store, {"multi_page": able}, window)
     qtbot.addWidget(dialog)
     box = dialog._read._widgets["one_pass"]
     assert box.isEnabled() is able

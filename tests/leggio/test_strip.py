@@ -8,6 +8,7 @@ import threading
 import pytest
 from leggio.memory.rate import SAMPLES, RatePlot
 from leggio.pages.items import PageState
+from leggio.settings.dialog import SettingsDialog
 from PySide6.QtCore import QPointF
 from uocr.document import FinishReason
 from uocr.errors import OverBudget
@@ -101,6 +102,44 @@ def test_a_refusal_offers_a_smaller_quantisation_of_a_pulled_model(qtbot, make_w
     window.panel.notice.choose("Use q8")
     qtbot.waitUntil(lambda: window.model.item(0).state is PageState.DONE)
     assert opened == ["q8"] and store.window.quant == "q8"
+
+
+@pytest.mark.parametrize(
+    ("trained", "preset", "offered"),
+    [(["base", "gundam"], "gundam", "base"), (["base", "gundam"], "base", None), (["tiny", "base"], "base", "tiny")],
+)
+def test_smaller_views_are_those_that_the_model_was_trained_with(
+    qtbot, make_window, picture, store, trained, preset, offered
+):
+    refusals = iter([True, False])
+
+    def script(number: int) -> str:
+        if next(refusals):
+            raise OverBudget("Too large.", {"model views": 9}, 9, 4)
+        return PAGE
+
+    engine = ScriptedEngine(script)
+    engine.front_end["trained_presets"] = trained
+    store.set_read(preset=preset)
+    window = make_window(engine)
+    read_all(qtbot, window, [picture()])
+    assert window.panel.notice.choices() == (["Smaller views"] if offered else []) + ["Memory budget…"]
+    if offered:
+        window.panel.notice.choose("Smaller views")
+        qtbot.waitUntil(lambda: window.model.item(0).state is PageState.DONE)
+        assert engine.settings_seen[-1]["preset"] == offered
+
+
+def test_presets_that_the_model_does_not_know_say_so(qtbot, window, store):
+    dialog = SettingsDialog(store, {"trained_presets": ["base", "gundam"]}, window)
+    qtbot.addWidget(dialog)
+    box = dialog._read._widgets["preset"]
+    words = [box.itemText(i) for i in range(box.count())]
+    assert [w for w in words if "not trained" in w] == [
+        "tiny (512 pixels): not trained for it",
+        "small (640 pixels): not trained for it",
+        "large (1280 pixels): not trained for it",
+    ]
 
 
 def test_the_budget_is_one_click_from_a_refusal(qtbot, make_window, picture, monkeypatch):

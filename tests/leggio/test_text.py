@@ -341,3 +341,14 @@ def test_another_threshold_marks_other_words_at_once(qtbot, make_window, store, 
     assert doubtful_text(window.panel.view.document()) == []
     store.set_window(doubt=80)
     qtbot.waitUntil(lambda: doubtful_text(window.panel.view.document()) == ["thre"])
+
+
+def test_the_models_own_threshold_holds_until_the_person_chooses_another(qtbot, make_window, store):
+    engine = ScriptedEngine()
+    engine.front_end["confidence_threshold"] = 0.91
+    window = make_window(engine)
+    assert window.panel.view.writer.doubt_below == 0.91
+    store.set_window(doubt=60)
+    assert window.panel.view.writer.doubt_below == 0.6
+    store.set_window(doubt=0)
+    assert window.panel.view.writer.doubt_below == 0.91

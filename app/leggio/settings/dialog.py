@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, Qt
@@ -14,30 +15,32 @@ from uocr.settings import ReadSettings
 from leggio.look.told import told
 from leggio.settings.form import SettingsForm
 from leggio.settings.store import SettingsStore
-from leggio.settings.table import WindowSettings, visible_read_fields
+from leggio.settings.table import PRESET_CHOICES, WindowSettings, visible_read_fields
 
 _ENGINE = ("model", "quant", "memory_budget", "threads", "precision")
 
 
-def _read_form(values: ReadSettings, reads_together: bool, parent: QWidget) -> SettingsForm:
-    """The read settings; what the open model cannot do is shown and says so."""
+def _read_form(values: ReadSettings, front_end: Mapping[str, Any], parent: QWidget) -> SettingsForm:
+    """The read settings; what the open model cannot do, or does badly, is shown and says so."""
     why = QCoreApplication.translate("Settings", "The model in use was not trained for it.")
-    impossible = {} if reads_together else {"one_pass": why}
-    return SettingsForm(ReadSettings, visible_read_fields(), values, parent, impossible=impossible)
+    impossible = {} if front_end.get("multi_page") else {"one_pass": why}
+    trained = front_end.get("trained_presets", PRESET_CHOICES)
+    untrained = [preset for preset in PRESET_CHOICES if preset and preset not in trained]
+    return SettingsForm(ReadSettings, visible_read_fields(), values, parent, impossible=impossible, untrained=untrained)
 
 
 class SettingsDialog(QDialog):
     """Window, reading and engine, a tab each. `engine_changed` says whether the model must be opened anew."""
 
-    def __init__(self, store: SettingsStore, reads_together: bool, parent: QWidget | None = None) -> None:
-        """`reads_together`: whether the open model reads several pages in one pass."""
+    def __init__(self, store: SettingsStore, front_end: Mapping[str, Any], parent: QWidget | None = None) -> None:
+        """`front_end`: what the open model says of itself; empty when none is open."""
         super().__init__(parent)
         self._store = store
         self.engine_changed = False
         self.setWindowTitle(self.tr("Settings"))
         fields = dataclasses.fields(WindowSettings)
         self._window = SettingsForm(WindowSettings, [f for f in fields if f.name not in _ENGINE], store.window, self)
-        self._read = _read_form(store.read, reads_together, self)
+        self._read = _read_form(store.read, front_end, self)
         self._engine = SettingsForm(WindowSettings, [f for f in fields if f.name in _ENGINE], store.window, self)
         tabs = QTabWidget(self)
         tabs.setDocumentMode(False)
@@ -95,13 +98,15 @@ class SettingsDialog(QDialog):
 class ReadWithDialog(QDialog):
     """Settings for the chosen pages alone."""
 
-    def __init__(self, settings: ReadSettings, pages: int, reads_together: bool, parent: QWidget | None = None) -> None:
-        """`pages` is how many they are for; `reads_together` as in `SettingsDialog`."""
+    def __init__(
+        self, settings: ReadSettings, pages: int, front_end: Mapping[str, Any], parent: QWidget | None = None
+    ) -> None:
+        """`pages` is how many they are for; `front_end` as in `SettingsDialog`."""
         super().__init__(parent)
         self.setWindowTitle(self.tr("Read with other settings"))
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self._settings = settings
-        self._form = _read_form(settings, reads_together, self)
+        self._form = _read_form(settings, front_end, self)
         one, many = (
             self.tr("These hold for the chosen page only."),
             self.tr("These hold for {0} chosen pages only."),

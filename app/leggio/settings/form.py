@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
@@ -56,9 +56,11 @@ class SettingsForm(QWidget):
         parent: QWidget | None = None,
         *,
         impossible: Mapping[str, str] | None = None,
+        untrained: Collection[str] = (),
     ) -> None:
-        """`impossible`: fields that cannot be changed now, and why."""
+        """`impossible`: fields that cannot be changed now, and why. `untrained`: presets unknown to the model."""
         super().__init__(parent)
+        self._untrained = untrained
         self._values = values
         self._widgets: dict[str, QWidget] = {}
         form = QFormLayout(self)
@@ -90,7 +92,10 @@ class SettingsForm(QWidget):
         if choices:
             box = QComboBox(self)
             for choice in choices:
-                box.addItem(choice_words(choice), choice)
+                words = choice_words(choice)
+                if f.name == "preset" and choice in self._untrained:
+                    words = translate("Settings", "{0}: not trained for it").format(words)
+                box.addItem(words, choice)
             box.setCurrentIndex(max(0, box.findData(value or "")))
             return box
         if kind is int:

@@ -1636,6 +1636,10 @@
         <source>80 % of this machine</source>
         <translation>80 % di questo computer</translation>
     </message>
+    <message>
+        <source>{0}: not trained for it</source>
+        <translation>{0}: modello non addestrato</translation>
+    </message>
 </context>
 <context>
     <name>SettingsDialog</name>

@@ -46,14 +46,22 @@ class WaysOut(QObject):
 
     def _smaller(self, item: PageItem) -> list[Choice]:
         choices = self._fewer(item)
-        smaller = SMALLER_PRESET.get(str(item.settings.get("preset") or self._session.preset))
+        smaller, facts = self._smaller_preset(item), self._session.facts
         if smaller is not None and not choices:  # pages in one pass have but one kind of view
             choices.append((self.tr("Smaller views"), lambda: self._read_with_preset(item, smaller)))
-        facts = self._session.facts
         quant = SMALLER_QUANT.get(facts.info.profile) if facts is not None else None
         if quant is not None and self._store.window.model != "built-in":
             choices.append((self.tr("Use {0}").format(quant), lambda: self._use_quant(item, quant)))
         return [*choices, (self.tr("Memory budget…"), self.settings_wanted.emit)]
+
+    def _smaller_preset(self, item: PageItem) -> str | None:
+        """The next smaller preset that the model was trained with."""
+        facts = self._session.facts
+        trained = facts.front_end.get("trained_presets") if facts is not None else None
+        preset = SMALLER_PRESET.get(str(item.settings.get("preset") or self._session.preset))
+        while preset is not None and trained is not None and preset not in trained:
+            preset = SMALLER_PRESET.get(preset)
+        return preset
 
     def _fewer(self, item: PageItem) -> list[Choice]:
         """For pages that were read in one pass: fewer of them at a time."""
