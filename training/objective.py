@@ -30,6 +30,9 @@ _INNER = 128
 _EMPTY_SHARE = 0.06
 """Share of empty patches that count in the character loss; most patches are empty."""
 
+_FILLER = 255
+"""Label of views that only fill up a chunk."""
+
 _SHADOWED = 0.12
 """Share of pages that lie partly in a shadow."""
 
@@ -58,7 +61,7 @@ def _characters(heads: AuxiliaryHeads, tokens: Tensor, patches: Tensor, labels: 
 
     labels: [N, G, G, SLOTS]; tokens [N, g, g, C] unfold into the 4 x 4 patches they cover."""
     counted = (labels[..., :1] > 0) | (torch.rand(labels.shape[:3], device=labels.device)[..., None] < _EMPTY_SHARE)
-    wanted = torch.where(counted, labels.long(), _IGNORE).flatten()
+    wanted = torch.where(counted & (labels != _FILLER), labels.long(), _IGNORE).flatten()
     direct = heads.patch(F.layer_norm(patches, patches.shape[-1:]))
     views, side = tokens.shape[:2]
     inner = heads.unfold(F.layer_norm(tokens, tokens.shape[-1:]))
@@ -112,11 +115,11 @@ def token_targets(batch: Batch) -> TokenTargets:
 
 
 class Objective:
-    """Losses of a batch. Views go through the tower in fixed chunks, so that a compiled tower sees two
-    shapes only."""
+    """Losses of a batch. Views go through the tower in chunks; once compiled, the last chunk is filled up with blank
+    views, so that the tower sees two shapes only. Large chunks, since launching a call costs more than a blank view."""
 
-    VIEW_CHUNK = 16
-    TILE_CHUNK = 32
+    VIEW_CHUNK = 32
+    TILE_CHUNK = 96
 
     def __init__(self, net: Reader, heads: AuxiliaryHeads, vocabulary: Vocabulary, weights: Weights) -> None:
         self.net, self.heads, self.vocabulary, self.weights = net, heads, vocabulary, weights
@@ -125,10 +128,13 @@ class Objective:
         self.characters: Callable[..., Tensor] = _characters
         self.tokens: Callable[..., Sums] = _tokens
         self._tower: Callable[..., tuple[Tensor, Tensor]] | None = None
+        self.filled = False
+        """Whether chunks are filled up."""
 
     def compile(self, tower_alone: bool = False) -> None:
         """Compile what a step spends its time on, or of that the tower alone. Shapes of views are fixed, lengths of
         the decoder are not."""
+        self.filled = True
         self._tower = self._tower or torch.compile(self.net.tower, dynamic=False)
         self.net.tower = self._tower  # type: ignore[method-assign]
         if tower_alone:
@@ -140,13 +146,18 @@ class Objective:
 
     def _encode(self, views: Tensor, labels: Tensor, chunk: int) -> tuple[Tensor, Tensor]:
         """Visual tokens [N, g, g, C] of views, and their character loss."""
+        count = len(views)
+        if self.filled:
+            spare = -count % chunk
+            views = torch.cat([views, views.new_zeros(spare, *views.shape[1:])])
+            labels = torch.cat([labels, labels.new_full((spare, *labels.shape[1:]), _FILLER)])
         tokens, losses = [], []
-        for part, wanted in zip(views.split(min(chunk, len(views))), labels.split(min(chunk, len(views))), strict=True):
+        for part, wanted in zip(views.split(chunk), labels.split(chunk), strict=True):
             seen = self.net.encode(part)
             tokens.append(seen.tokens)
             losses.append(self.characters(self.heads, seen.tokens, seen.patches, wanted))
         total = torch.stack(losses).sum(0)
-        return torch.cat(tokens), total[0] / total[1].clamp(min=1)
+        return torch.cat(tokens)[:count], total[0] / total[1].clamp(min=1)
 
     def _look(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Visual rows [B, N, C] of the pages, and the character loss of all their views."""
