@@ -48,7 +48,6 @@ class PageCanvas(QGraphicsView):
     region_left = Signal()
     mark_clicked = Signal(str, object)
     """("missed" or "invented", QRectF)."""
-    zoom_changed = Signal(float)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -219,7 +218,6 @@ class PageCanvas(QGraphicsView):
         zoom = min(max(zoom, ZOOM_LEAST), ZOOM_MOST)
         self._fit = False
         self.scale(zoom / self.zoom, zoom / self.zoom)
-        self.zoom_changed.emit(zoom)
 
     def zoom_in(self) -> None:
         self.set_zoom(self.zoom * ZOOM_STEP)
@@ -236,7 +234,6 @@ class PageCanvas(QGraphicsView):
         self._fit = True
         if self._page is not None:
             self.fitInView(self.sceneRect(), Qt.AspectRatioMode.KeepAspectRatio)
-            self.zoom_changed.emit(self.zoom)
 
     def fit_width(self) -> None:
         if self._page is not None:

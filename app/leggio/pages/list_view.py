@@ -146,9 +146,6 @@ class PageList(QListView):
         rows = sorted(i.row() for i in self.selectionModel().selectedIndexes())
         return [item for row in rows if (item := self._model.item(row))]
 
-    def current_item(self) -> PageItem | None:
-        return self._model.item(self.currentIndex())
-
     def show_item(self, item: PageItem) -> None:
         """Make `item` the current page."""
         self.setCurrentIndex(self._model.index_of(item))

@@ -13,7 +13,6 @@ from PySide6.QtCore import (
     QObject,
     QPersistentModelIndex,
     Qt,
-    Signal,
 )
 
 from leggio.pages.items import PageItem, PageState
@@ -28,8 +27,6 @@ class PageModel(QAbstractListModel):
     """Rows of `PageItem`. Every change goes through a method here, so that views hear of it."""
 
     ItemRole = Qt.ItemDataRole.UserRole + 1
-    thumbnail_wanted = Signal(object)
-    """PageItem whose thumbnail is about to be painted."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -27,8 +27,6 @@ class TranscriptPanel(QWidget):
     block_clicked = Signal(int)
     corrected = Signal(int, str)
     """(block, text)."""
-    shown_all = Signal()
-    """Every block that `show_blocks` was given is laid out."""
 
     def __init__(self, picture: Callable[[Block], QImage | None], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -103,7 +101,6 @@ class TranscriptPanel(QWidget):
             return
         if self._open is not None:
             self._begin_shown("".join(self._open))
-        self.shown_all.emit()
         if not self.find_bar.isHidden():
             self._seek(self.find_bar.text)
 
