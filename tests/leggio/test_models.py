@@ -56,7 +56,7 @@ def test_the_sheet_of_models_tells_a_failure_in_its_own_place(qtbot, window, mon
     assert [sheet._list.item(i).text() for i in range(sheet._list.count())] == [
         "Built-in model: clean printed Latin text (in use)"
     ]
-    assert sheet._disk.text().startswith("Downloads about 6.70 GB; needs about 9.11 GB of disk for a while, ")
+    assert sheet._disk.text().startswith("Downloads about 6.70 GB; needs about 8.84 GB of disk for a while, ")
     sheet._get.click()
     qtbot.waitUntil(lambda: "no network" in sheet._disk.text())
     assert not sheet._get.isHidden() and sheet.puller is None
@@ -70,9 +70,9 @@ def test_the_sheet_of_models_asks_the_hub_how_large_the_model_is(qtbot, window, 
     part.write_bytes(bytes(1_500_000))
     sheet = sheets.ModelSheet("built-in", None, window)
     qtbot.addWidget(sheet)
-    qtbot.waitUntil(lambda: sheet._disk.text().startswith("Downloads 6.67 GB; needs 9.07 GB of disk for a while, "))
+    qtbot.waitUntil(lambda: sheet._disk.text().startswith("Downloads 6.67 GB; needs 8.81 GB of disk for a while, "))
     assert "1.50 MB of it are here already: Get goes on from there." in sheet._disk.text()
-    assert sheet._profile.itemText(0) == "q4: about 2.34 GB when done"
+    assert sheet._profile.itemText(0) == "q4: about 2.07 GB when done"
 
 
 def test_a_download_that_ends_after_its_sheet_was_closed_is_told(qtbot, window, monkeypatch, tmp_path):

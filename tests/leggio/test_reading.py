@@ -305,6 +305,7 @@ def test_a_page_removed_while_it_is_read_stops_and_the_next_is_read(qtbot, make_
     assert [(i.document.name, i.state) for i in window.model.items] == [("2.png", PageState.DONE)]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="resident memory is read from /proc")
 def test_five_hundred_pages_are_read_with_flat_memory(qtbot, make_window, tmp_path):
     """Kind K18. A page keeps its text and boxes, under 10 kB; nothing else may pile up."""
