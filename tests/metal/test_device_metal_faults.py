@@ -23,9 +23,19 @@ FAULTS = {
     "views are kept at the end": ("        for (size_t i = 0; i < m->views; i++) m->view_buffer[i] = nil;\n", ""),
     "the queue is kept at the end": ("        m->queue = nil;\n", ""),
     "the archive is kept at the end": ("        m->archive = nil;\n", ""),
-    "the activity is ended and kept": ("    m->activity = nil;\n", ""),
-    "the activity is never ended": ("    [[NSProcessInfo processInfo] endActivity:m->activity];\n", ""),
-    "copies run without an activity": ("    stay_awake(m);\n    [commands commit];", "    [commands commit];"),
+    "the activity outlives the device": ("        gpu_awake_close(m->awake);\n", ""),
+    "waiting is not work": (
+        "    gpu_awake_wait(m->awake, 1);\n    [buffer waitUntilCompleted];\n    gpu_awake_wait(m->awake, -1);\n",
+        "    [buffer waitUntilCompleted];\n",
+    ),
+    "copies run without an activity": (
+        "    gpu_awake_touch(m->awake);\n    [commands commit];",
+        "    [commands commit];",
+    ),
+    "dispatches run without an activity": (
+        "    gpu_awake_touch(m->awake);\n    return UOCR_OK;",
+        "    return UOCR_OK;",
+    ),
     "an encoder is dropped open": ("    end_encoder(m);\n    m->open = nil;\n}", "    m->open = nil;\n}"),
     "a product is encoded into an open encoder": ("        end_encoder(m);\n        gpu_mps", "        gpu_mps"),
     "finished command buffers are kept": (

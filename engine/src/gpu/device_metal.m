@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "device_metal_awake.h"
 #include "device_metal_errors.h"
 #include "device_metal_files.h"
 #include "device_metal_mps.h"
@@ -62,7 +63,7 @@ typedef struct metal_device {
     id<MTLComputeCommandEncoder> encoder;
     id<MTLCommandBuffer> flying[IN_FLIGHT]; /* submission s in place (s - 1) % IN_FLIGHT */
     uint64_t submissions, finished;
-    id<NSObject> activity; /* keeps the Mac awake while work is underway */
+    gpu_awake *awake;
     double busy, last_end; /* seconds */
     bool lost;
     char failure[FAILURE];
@@ -83,22 +84,11 @@ static NSURL *url_of(const char *path) { return [NSURL fileURLWithPath:string_of
 
 /* ---- submissions ---- */
 
-/* The Mac may not fall asleep under work, and may when there is none. */
-static void stay_awake(metal_device *m) {
-    if (!m->activity)
-        m->activity = [[NSProcessInfo processInfo] beginActivityWithOptions:NSActivityUserInitiated
-                                                                     reason:string_of("Reading pages")];
-}
-
-static void rest_when_done(metal_device *m) {
-    if (!m->activity || m->open || m->finished < m->submissions) return;
-    [[NSProcessInfo processInfo] endActivity:m->activity];
-    m->activity = nil;
-}
-
 /* Waits for one committed command buffer; says what became of it. */
 static uocr_status outcome(metal_device *m, id<MTLCommandBuffer> buffer) {
+    gpu_awake_wait(m->awake, 1);
     [buffer waitUntilCompleted];
+    gpu_awake_wait(m->awake, -1);
     double begin = buffer.GPUStartTime > m->last_end ? buffer.GPUStartTime : m->last_end, end = buffer.GPUEndTime;
     if (end > begin) m->busy += end - begin, m->last_end = end; /* neighbours may overlap */
     if (buffer.status == MTLCommandBufferStatusCompleted) return UOCR_OK;
@@ -132,7 +122,6 @@ static uocr_status wait_through(metal_device *m, uint64_t number) {
         m->flying[m->finished++ % IN_FLIGHT] = nil;
     }
     if (status != UOCR_OK) drop_all(m);
-    rest_when_done(m);
     return status;
 }
 
@@ -162,11 +151,9 @@ static uocr_status wait_for_all(gpu_device *device) {
 /* Copies and fills, at once. */
 static uocr_status run_now(metal_device *m, id<MTLCommandBuffer> commands, id<MTLBlitCommandEncoder> encoder) {
     [encoder endEncoding];
-    stay_awake(m);
+    gpu_awake_touch(m->awake);
     [commands commit];
-    uocr_status status = outcome(m, commands);
-    rest_when_done(m);
-    return status;
+    return outcome(m, commands);
 }
 
 /* ---- memory ---- */
@@ -383,7 +370,7 @@ static uocr_status open_commands(metal_device *m) {
     if (m->lost) return failed(m, "The GPU was lost; open the engine again, or use the cpu back end.");
     if (!m->open) m->open = [m->queue commandBuffer];
     if (!m->open) return failed(m, "The GPU takes no more work.");
-    stay_awake(m);
+    gpu_awake_touch(m->awake);
     return UOCR_OK;
 }
 
@@ -540,7 +527,7 @@ static void destroy(gpu_device *device) {
     metal_device *m = metal_of(device);
     @autoreleasepool {
         drop_all(m);
-        rest_when_done(m);
+        gpu_awake_close(m->awake);
         save_archive(m);
         for (size_t i = 0; i < m->libraries; i++) m->library[i] = nil;
         for (size_t i = 0; i < GPU_MOST_PIPELINES; i++) m->pipeline[i] = nil;
@@ -557,7 +544,11 @@ static void destroy(gpu_device *device) {
 uocr_status gpu_device_open(const void *base, size_t bytes, gpu_device **out, uocr_error *error) {
     metal_device *m = calloc(1, sizeof *m);
     *out = NULL;
-    if (!m) return uocr_fail(error, UOCR_OUT_OF_MEMORY, sizeof *m, 0, "No memory for the Metal device.");
+    if (m) m->awake = gpu_awake_create();
+    if (!m || !m->awake) {
+        free(m);
+        return uocr_fail(error, UOCR_OUT_OF_MEMORY, sizeof *m, 0, "No memory for the Metal device.");
+    }
     m->mapping = base;
     m->mapped = base ? bytes : 0;
     m->base = (gpu_device){.name = "metal",

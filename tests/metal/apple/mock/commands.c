@@ -13,6 +13,7 @@ enum { MOST_CALLS = 1 << 16, ARGUMENTS = 31, PAST = 256 };
 enum { COMPLETED = 4, FAILED = 5 };
 
 int mock_order;
+void (*mock_at_wait)(void);
 mock_dispatch mock_last;
 static char calls[MOST_CALLS], launch_error[4096];
 static size_t calls_at;
@@ -156,6 +157,7 @@ static void commands_commit(commands *self) {
 static void commands_wait(commands *self) {
     if (!self->committed) mock_complain("somebody waits for a command buffer that was not committed");
     called("wait", NULL);
+    if (mock_at_wait) mock_at_wait();
     while (!self->done && underway) {
         commands *first = underway;
         underway = first->next;

@@ -58,6 +58,7 @@ void mock_array_add(mock_array *, void *object); /* retains */
 const char *mock_path(void *url);
 void mock_error(void *place, long code, const char *text); /* fills an NSError ** that may be NULL */
 extern long mock_activities;                               /* begun and not ended */
+void mock_do_what_is_due(void);                            /* what was put off by 10 seconds, once */
 
 /* ---- Metal ---- */
 typedef struct mock_faults { /* what goes wrong, all zero: nothing */
@@ -94,6 +95,7 @@ extern mock_dispatch mock_last;
 /* The calls since the last mock_forget, a word each: "dispatch:gemv commit wait". */
 const char *mock_log(void);
 void mock_forget(void);
+extern void (*mock_at_wait)(void); /* called by whoever waits for a command buffer; NULL: nothing */
 extern int mock_order; /* of lanes: MSL_FORWARD.. */
 const char *mock_last_launch_error(void);
 

@@ -202,6 +202,25 @@ void mock_array_add(mock_array *array, void *object) { array->item[array->count+
 
 /* ---- the process ---- */
 
+enum { MOST_LATER = 64 };
+static struct { void (*work)(void *); void *context; } later[MOST_LATER];
+static size_t later_count;
+
+uint64_t dispatch_time(uint64_t when, int64_t nanoseconds) { return when + (uint64_t)nanoseconds; }
+void *dispatch_get_global_queue(intptr_t identifier, uintptr_t flags) {
+    return identifier == 0 && flags == 0 ? &later_count : NULL;
+}
+void dispatch_after_f(uint64_t when, void *queue, void *context, void (*work)(void *)) {
+    if (when != 10000000000u || !queue) mock_complain("later is in %llu nanoseconds", (unsigned long long)when);
+    if (later_count == MOST_LATER) abort();
+    later[later_count].work = work, later[later_count++].context = context;
+}
+void mock_do_what_is_due(void) {
+    size_t due = later_count;
+    for (size_t i = 0; i < due; i++) later[i].work(later[i].context);
+    memmove(later, later + due, (later_count -= due) * sizeof *later);
+}
+
 static mock_class activity_class = {NULL, "activity", sizeof(mock_object), NULL, NULL};
 static mock_object *begin_activity(mock_object *self, MOCK_SELECTOR, uint64_t options, mock_string *reason) {
     (void)self;
