@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,9 @@ SAMPLES = ROOT / "resources" / "samples"
 PICTURES = ("screenshot.png", "scan.jpg", "two-columns.png")
 CLEAR_MARGIN = 0.05
 """Where the CPU's first choice leads by more than this (in logits), another choice on the GPU is a fault."""
+
+LETS_GO_AFTER = 25
+"""Seconds after the last work when nothing may keep the Mac awake any more."""
 
 
 @contextmanager
@@ -134,9 +138,10 @@ def speed(backend: str, model: str) -> dict[str, Any]:
 
 
 def sleep(backend: str) -> dict[str, Any]:
-    """How many assertions keep the Mac awake for this process before, while and after it reads a page.
+    """How many assertions keep the Mac awake for this process before, while and some time after it reads a page.
 
-    The device lets go whenever nothing is underway, so another thread looks all the time and the most it saw counts.
+    Another thread looks all the time and the most it saw counts. The device lets go 10 to 20 seconds after the last
+    work, with the engine still open.
     """
     seen: list[int] = []
     done = threading.Event()
@@ -154,6 +159,7 @@ def sleep(backend: str) -> dict[str, Any]:
         finally:
             done.set()
             looking.join()
+        time.sleep(LETS_GO_AFTER)
         return {"before": before, "during": max(seen, default=0), "looks": len(seen), "after": _assertions()}
 
 
