@@ -169,6 +169,7 @@ class Studio:
     def _troubles(self) -> None:
         window = self.window
         refused = PageItem(DocumentItem(SAMPLES / "two-columns.png", "two-columns.png"), 0, state=PageState.FAILED)
+        refused.settings["preset"] = "gundam"
         refused.failure = OverBudget(
             "two-columns.png needs 6.9 GB, the memory budget is 4 GB.",
             {
