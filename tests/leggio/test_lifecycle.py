@@ -166,6 +166,23 @@ def test_going_on_is_refused_when_something_changed(qtbot, killed, five_pages, m
     assert len(engine.read_pages) == 5
 
 
+def test_the_offer_to_go_on_stays_when_files_are_opened_and_a_refusal_does_not(
+    qtbot, killed, make_window, picture, tmp_path
+):
+    """`leggio FILE` after a kill: the file is read, and the offer is still there."""
+    window = make_window(ScriptedEngine(script))
+    window.take_up()
+    offer = window.desk.notice.text
+    read_all(qtbot, window, [picture()])
+    assert window.desk.notice.text == offer and offer.startswith("Reading of five.tiff stopped")
+    window.desk.notice.choose("Discard")
+    (tmp_path / "empty").mkdir()
+    window.open_inputs([tmp_path / "empty"])
+    qtbot.waitUntil(lambda: "holds no picture" in window.desk.notice.text)
+    window.open_inputs([picture("b.png")])
+    assert window.desk.notice.text == ""
+
+
 def test_a_discarded_job_is_not_offered_again(qtbot, killed, make_window):
     window = make_window(ScriptedEngine())
     window.resume.offer()

@@ -12,6 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QWidget
 
 from leggio.look.notice import Notice
+from leggio.look.told import Told
 from leggio.pages.items import PageItem
 from leggio.pages.opening import Opener
 from leggio.settings.store import SettingsStore
@@ -31,13 +32,19 @@ class Intake(QObject):
         self._opener, self._store, self._notice, self._window = opener, store, notice, window
         self._folder = Path.home()
         self._pictures = itertools.count(1)
-        opener.refused.connect(lambda words: notice.tell(words, "warn"))
+        self._refusal = ""
+        opener.refused.connect(self._refuse)
 
     def open(self, inputs: Sequence[Input], *, pages: str | None = None, password: str | None = None) -> None:
         """Look into files, folders and pictures; what the settings say holds where nothing is given."""
-        self._notice.dismiss()
+        if self._refusal and self._notice.text == self._refusal:
+            self._notice.dismiss()  # what others told, such as an offer to go on, stays
         read = self._store.read
         self._opener.open(inputs, pages=pages or read.pages, password=password or read.password)
+
+    def _refuse(self, words: str | Told) -> None:
+        self._notice.tell(words, "warn")
+        self._refusal = self._notice.text
 
     def choose_files(self) -> None:
         from uocr.sources.expand import SUFFIXES  # brings the PDF library, which starting must not wait for
@@ -58,7 +65,7 @@ class Intake(QObject):
     def open_sample(self) -> None:
         sample = sample_page()
         if sample is None:
-            self._notice.tell(self.tr("The sample pages are missing from this installation."), "warn")
+            self._refuse(self.tr("The sample pages are missing from this installation."))
         else:
             self.open([sample])
 
@@ -69,7 +76,7 @@ class Intake(QObject):
         """Open what `data` holds; whether there was anything. A refusal is told in the window."""
         incoming = from_mime(data)
         if not incoming.inputs:
-            self._notice.tell(incoming.refused, "warn")
+            self._refuse(incoming.refused)
             return False
         for each in incoming.inputs:
             if isinstance(each, Image.Image):
