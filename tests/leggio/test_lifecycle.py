@@ -84,10 +84,23 @@ def test_what_an_export_left_half_written_goes_at_the_next_start(qtbot, tmp_path
     window = make_window(ScriptedEngine())
     window.take_up()
     assert list(target.parent.iterdir()) == [other]
-    assert window.panel.notice.text.startswith("Leggio ended while page.pdf was being written")
-    window.panel.notice.dismiss()
+    told = "Leggio ended while page.pdf was being written: nothing of it is there. Export it again."
+    assert window.desk.notice.text == told
+    window.desk.notice.dismiss()
     window.take_up()
-    assert window.panel.notice.text == ""
+    assert window.desk.notice.text == ""
+
+
+def test_both_an_export_and_a_reading_that_were_killed_are_told(killed, make_window):
+    gone = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True).stdout.strip()
+    (killed / f"exports-{gone}.json").write_text(json.dumps([str(killed / "a.md")]))
+    window = make_window(ScriptedEngine(script))
+    window.take_up()
+    assert window.desk.notice.text == (
+        "Leggio ended while a.md was being written: nothing of it is there. Export it again. "
+        "Reading of five.tiff stopped after page 2 of 5."
+    )
+    assert window.desk.notice.choices() == ["Go on", "Discard"]
 
 
 def test_temporary_folders_go_with_their_process(window, monkeypatch, tmp_path):

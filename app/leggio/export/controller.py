@@ -117,13 +117,14 @@ class ExportController(QObject):
             sources.close()
         return path
 
-    def clean_up(self) -> None:
-        """At the start: what exports of a killed program left goes, and is told."""
+    def clean_up(self) -> str:
+        """At the start: what exports of a killed program left goes; a sentence about it, or nothing."""
         interrupted = self._started.clean()
-        if interrupted:
-            names = ", ".join(path.name for path in interrupted[:3])
-            words = self.tr("Leggio ended while {0} was being written: nothing of it is there. Export it again.")
-            self._panel.notice.tell(words.format(names), "warn")
+        if not interrupted:
+            return ""
+        names = ", ".join(path.name for path in interrupted[:3])
+        words = self.tr("Leggio ended while {0} was being written: nothing of it is there. Export it again.")
+        return words.format(names)
 
     def ask(self) -> None:
         """Ask what and where, then write. One at a time."""

@@ -244,8 +244,9 @@ class MainWindow(QMainWindow):
 
     def take_up(self) -> None:
         """After a program that was killed: clean up what it left, offer to go on."""
-        self.exporting.clean_up()
-        self.resume.offer()
+        interrupted = self.exporting.clean_up()
+        if not self.resume.offer(interrupted) and interrupted:
+            self.desk.notice.tell(interrupted, "warn")
 
     def open_engine(self) -> None:
         """Open the model that the settings name."""

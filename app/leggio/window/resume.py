@@ -36,18 +36,23 @@ class Resume(QObject):
         self._offered: list[Job] = []
         session.thread_.resumed.connect(self._resumed)
 
-    def offer(self) -> None:
-        """Ask, in the window, whether the unfinished jobs should go on."""
+    def offer(self, before: str = "") -> bool:
+        """Ask, in the window, whether the unfinished jobs should go on; False: there are none.
+
+        `before` is a sentence that is told in the same breath.
+        """
         self._offered = self._keeper.jobs.unfinished()
         if not self._offered:
-            return
+            return False
         job = self._offered[0]
         done = self._keeper.jobs.count_done(job)
         if len(self._offered) == 1:
             words = self.tr("Reading of {0} stopped after page {1} of {2}.").format(job.name, done, len(job.pages))
         else:
             words = self.tr("Reading of {0} documents did not come to its end.").format(len(self._offered))
-        self._notice.tell(words, "info", [(self.tr("Go on"), self.go_on), (self.tr("Discard"), self.discard)])
+        choices = [(self.tr("Go on"), self.go_on), (self.tr("Discard"), self.discard)]
+        self._notice.tell(f"{before} {words}".strip(), "info", choices)
+        return True
 
     def go_on(self) -> None:
         """Bring back what is done and read the rest."""
