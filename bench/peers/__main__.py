@@ -18,9 +18,7 @@ from uocr import bench
 from bench import machine, performance
 from bench.peers import compare
 from bench.peers.llama_cpp import Build, BuildFailed, Text, Views
-from bench.peers.work import WORK, Answer, Contender, Lines, PeerFailed
-
-VIEWS = ("view_1024", "view_640")
+from bench.peers.work import WORK, Answer, Contender, Lines, PeerFailed, is_view, precision
 
 
 class Worker:
@@ -40,8 +38,8 @@ class Worker:
         self._lines.close()
 
 
-def ours(path: Path, threads: int) -> Contender:
-    return Worker("ours", ["bench.peers.worker", str(path), str(threads)])
+def ours(path: Path, precision: str, threads: int) -> Contender:
+    return Worker("ours", ["bench.peers.worker", str(path), str(threads), precision])
 
 
 def transformers(threads: int) -> Contender:
@@ -57,10 +55,11 @@ def openers(models: Mapping[str, Path], build: Build,
         missing.append("transformers is not installed; `pip install 'leggio[parity]'` gets it (a large download).")
     found: dict[str, dict[str, compare.Open]] = {}
     for work in WORK:
-        by_name: dict[str, compare.Open] = {compare.OURS: partial(ours, models["q8" if work.endswith("q8") else "q4"])}
+        model = models["q8" if work.endswith("q8") else "q4"]
+        by_name: dict[str, compare.Open] = {compare.OURS: partial(ours, model, precision(work))}
         if not build.missing:
-            by_name["llama.cpp"] = partial(Views, build, cache) if work in VIEWS else partial(Text, build, cache)
-        if torch and work in VIEWS:
+            by_name["llama.cpp"] = partial(Views, build, cache) if is_view(work) else partial(Text, build, cache)
+        if torch and is_view(work):
             by_name["transformers"] = transformers
         found[work] = by_name
     return found, missing

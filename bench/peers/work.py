@@ -32,9 +32,20 @@ WORK = {w.name: w for w in (
     Work("decode_q4", f"decode q4, prompt {PROMPT}", True, ">= 60"),
     Work("decode_q8", f"decode q8, prompt {PROMPT}", True, ">= 38"),
     Work("prefill_q4", f"prefill {PREFILL}, q4", True, ">= 110"),
-    Work("view_1024", "1024 view, f16 weights", False, "<= 16"),
-    Work("view_640", "640 tile, f16 weights", False, "<= 5.5"),
+    Work("view_1024", "1024 view", False, "<= 16"),
+    Work("view_640", "640 tile", False, "<= 5.5"),
+    Work("view_1024_integer", "1024 view, ours in INTEGER", False, "<= 11"),
+    Work("view_640_integer", "640 tile, ours in INTEGER", False, "<= 4"),
 )}
+
+
+def is_view(work: str) -> bool:
+    return work.startswith("view")
+
+
+def precision(work: str) -> str:
+    """Of our engine; a peer has one way to do a view."""
+    return "integer" if work.endswith("_integer") else "fast"
 
 
 class PeerFailed(Exception):
@@ -86,7 +97,7 @@ class Lines:
     def run(self, work: str) -> Answer:
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(work + "\n")
+            self._process.stdin.write(work.removesuffix("_integer") + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             raise PeerFailed(f"{self.name} ended with status {self._process.wait()}.") from None

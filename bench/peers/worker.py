@@ -1,4 +1,5 @@
-"""Our engine, one piece of work a line: `python -m bench.peers.worker MODEL.uocr THREADS`; see `work.Lines`.
+"""Our engine, one piece of work a line: `python -m bench.peers.worker MODEL.uocr THREADS PRECISION`.
+See `work.Lines`.
 
 Seconds are the engine's own, around the phase that is asked for: decoding, prefill or vision.
 """
@@ -55,11 +56,11 @@ def measure(engine: native.Engine, work: str) -> tuple[float, int]:
 
 
 def main() -> int:
-    path, threads = Path(sys.argv[1]), int(sys.argv[2])
-    with native.Engine(path, threads=threads) as engine:
+    path, threads, precision = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    with native.Engine(path, threads=threads, precision=precision) as engine:
         info = engine.info()
         about = {"version": native.version(), "simd": info.simd, "threads": info.threads,
-                 "quantisation": info.profile, "bytes": info.file_bytes, "precision": "FAST"}
+                 "quantisation": info.profile, "bytes": info.file_bytes, "precision": precision.upper()}
         print(json.dumps({"ready": about}), flush=True)
         for line in sys.stdin:
             seconds, units = measure(engine, line.strip())

@@ -39,9 +39,10 @@ def measure(threads: list[int], quick: bool) -> dict[str, object]:
     limits = model.parse_limits(model.run(programs[0], [*(["--small"] if quick else []), *map(str, threads)]))
     passes = []
     for count in threads:
-        simd, found = model.parse_passes(
-            model.run(programs[1], [str(count), "--json", *(["--quick"] if quick else [])]))
-        passes += [model.pass_record(name, count, simd, rows, limits[count]) for name, rows in found.items()]
+        for options in ([], ["--vision", "--integer"]):
+            simd, found = model.parse_passes(
+                model.run(programs[1], [str(count), "--json", *options, *(["--quick"] if quick else [])]))
+            passes += [model.pass_record(name, count, simd, rows, limits[count]) for name, rows in found.items()]
     return {**report, "limits": {str(count): asdict(limit) for count, limit in limits.items()}, "passes": passes,
             "load_at_end": machine.load()}
 

@@ -1,7 +1,8 @@
-/* Speed of the CPU operators in the full model's shapes, on random weights. Compiled together with every
- * source of engine/src and engine/src/cpu, with the flags of CMakeLists.txt (bench/roofline/build.py does).
+/* Speed of the CPU operators in the full model's shapes, on random weights. Compiled with the back
+ * end's sources and the flags of CMakeLists.txt (bench/roofline/build.py does).
  *
- *   operators [THREADS] [--decoder] [--vision] [--exact] [--portable | --baseline] [--cpu] [--quick] [--json]
+ *   operators [THREADS] [--decoder] [--vision] [--exact | --integer]
+ *             [--portable | --baseline] [--cpu] [--quick] [--json]
  *
  * --cpu reads processor time instead of the clock: with one thread that is nearly independent of what else
  * runs.
@@ -55,7 +56,7 @@ enum {
 static uocr_backend *backend;
 static uocr_profile profile = {.enabled = true};
 static clockid_t which = CLOCK_MONOTONIC;
-static bool json, quick;
+static bool json, quick, integer_vision;
 
 static double now(void) {
     struct timespec t;
@@ -329,12 +330,13 @@ typedef struct dense {
 } dense;
 
 static dense dense_of(size_t rows, size_t cols) {
-    return (dense){weight(UOCR_F16, 1, rows, cols), weight(UOCR_F16, 1, 1, rows)};
+    return (dense){weight(UOCR_Q8, 1, rows, cols), weight(UOCR_F16, 1, 1, rows)}; /* the type policy */
 }
 
 typedef struct view {
     size_t grid;
-    dense patch, sam_qkv, sam_out, sam_in, sam_down, clip_qkv, clip_out, clip_in, clip_down, projector;
+    uocr_weight patch, patch_bias;
+    dense sam_qkv, sam_out, sam_in, sam_down, clip_qkv, clip_out, clip_in, clip_down, projector;
     uocr_weight sam_norm, neck_norm, clip_norm, neck0, neck2, net_2, net_3;
     uocr_tensor rgb, x, h, qkv, mlp, axis[2], window_axis[2], narrow, narrower, half, quarter;
     uocr_tensor clip_x, clip_h, clip_qkv_y, clip_mlp, features, out;
@@ -344,7 +346,7 @@ static void product(pass *p, const char *name, uocr_tensor x, const dense *w, uo
                     uocr_activation activation, unsigned times) {
     uocr_linear_part part = {.weight = &w->weight, .bias = &w->bias, .y = y, .activation = activation};
     must(backend->linear(backend, x, &part, 1));
-    lap(p, name, false, times);
+    lap(p, name, integer_vision, times);
 }
 
 static void normalise(pass *p, const char *name, uocr_tensor x, const uocr_weight *w, uocr_tensor y,
@@ -360,7 +362,7 @@ static void view_pass(void *argument, pass *p) {
     const double chunks = (double)tokens / (double)v->mlp.rows;
     uocr_tensor chunk = uocr_tensor_rows(v->h, 0, v->mlp.rows);
     const unsigned mlp_calls = (unsigned)lround(SAM_BLOCKS * chunks);
-    must(backend->patch_embed(backend, v->rgb, grid * 16, 16, &v->patch.weight, &v->patch.bias, v->x));
+    must(backend->patch_embed(backend, v->rgb, grid * 16, 16, &v->patch, &v->patch_bias, v->x));
     lap(p, "patches", false, 1);
     normalise(p, "SAM norm", v->x, &v->sam_norm, v->h, 2 * SAM_BLOCKS);
     product(p, "SAM q, k, v", v->h, &v->sam_qkv, v->qkv, UOCR_IDENTITY, SAM_BLOCKS);
@@ -396,7 +398,8 @@ static void view_pass(void *argument, pass *p) {
 static void measure_view(size_t grid) {
     const size_t tokens = grid * grid, visual = tokens / 16, clip = visual + 1;
     view v = {.grid = grid,
-              .patch = dense_of(SAM, 3 * 16 * 16),
+              .patch = weight(UOCR_F16, 1, SAM, 3 * 16 * 16),
+              .patch_bias = weight(UOCR_F16, 1, 1, SAM),
               .sam_qkv = dense_of(3 * SAM, SAM),
               .sam_out = dense_of(SAM, SAM),
               .sam_in = dense_of(4 * SAM, SAM),
@@ -433,7 +436,7 @@ static void measure_view(size_t grid) {
         v.axis[i] = tensor(UOCR_F32, 2 * grid - 1, SAM / SAM_HEADS);
         v.window_axis[i] = tensor(UOCR_F32, 2 * WINDOW - 1, SAM / SAM_HEADS);
     }
-    snprintf(title, sizeof title, "view %zu", grid * 16);
+    snprintf(title, sizeof title, "view %zu%s", grid * 16, integer_vision ? " INTEGER" : "");
     measure(title, view_pass, &v, 3);
 }
 
@@ -443,6 +446,7 @@ int main(int count, char **arguments) {
     for (int i = 1; i < count; i++) {
         const char *argument = arguments[i];
         if (!strcmp(argument, "--exact")) precision = UOCR_PRECISION_EXACT;
+        else if (!strcmp(argument, "--integer")) precision = UOCR_PRECISION_INTEGER;
         else if (!strcmp(argument, "--portable")) simd = UOCR_SIMD_PORTABLE;
         else if (!strcmp(argument, "--baseline")) simd = UOCR_SIMD_BASELINE;
         else if (!strcmp(argument, "--cpu")) which = CLOCK_PROCESS_CPUTIME_ID;
@@ -471,6 +475,7 @@ int main(int count, char **arguments) {
     if (!workspace) die("out of memory");
     backend->bind_workspace(backend, workspace, space);
     const bool exact = precision == UOCR_PRECISION_EXACT;
+    integer_vision = precision == UOCR_PRECISION_INTEGER;
     if (json)
         printf("{\"simd\": \"%s\", \"threads\": %u, \"exact\": %s}\n", backend->simd, threads,
                exact ? "true" : "false");

@@ -201,16 +201,16 @@ def test_a_process_that_ends_is_told() -> None:
 
 @pytest.fixture
 def our_process() -> Iterator[Lines]:
-    lines = Lines("ours", [sys.executable, "-m", "bench.peers.worker", str(BUILT_IN), "1"])
+    lines = Lines("ours", [sys.executable, "-m", "bench.peers.worker", str(BUILT_IN), "1", "integer"])
     yield lines
     lines.close()
 
 
 def test_our_process_does_every_kind_of_work(our_process: Lines) -> None:
     assert isinstance(our_process.ready, dict) and our_process.ready["threads"] == 1
-    assert our_process.ready["bytes"] == BUILT_IN.stat().st_size
-    units = {work: our_process.run(work).units for work in ("decode_q8", "prefill_q4", "view_640")}
-    assert units == {"decode_q8": 64, "prefill_q4": 300, "view_640": 1}
+    assert our_process.ready["bytes"] == BUILT_IN.stat().st_size and our_process.ready["precision"] == "INTEGER"
+    units = {work: our_process.run(work).units for work in ("decode_q8", "prefill_q4", "view_640_integer")}
+    assert units == {"decode_q8": 64, "prefill_q4": 300, "view_640_integer": 1}
 
 
 # -- what is missing --
@@ -270,7 +270,10 @@ def test_the_page_shows_figures_ratios_and_what_is_missing(tmp_path: Path) -> No
 
 def test_the_roof_of_the_table_is_that_of_the_same_work(tmp_path: Path) -> None:
     record = {"pass": "decode q4", "threads": 1, "floors": {"as_run": 0.01, "float32": 0.02, "int8": 0.01}}
-    view = {"pass": "view 1024", "threads": 1, "floors": {"as_run": 11.0, "float32": 11.0, "int8": 3.26}}
+    view = {"pass": "view 1024 INTEGER", "threads": 1, "floors": {"as_run": 3.26, "float32": 11.0, "int8": 2.5}}
+    prefill = {"pass": "prefill q4", "threads": 1, "floors": {"as_run": 1.0, "float32": 3.0, "int8": 0.75}}
     assert performance.floor("decode_q4", 1, {"passes": [record, view]}) == "100"
-    assert performance.floor("view_1024", 1, {"passes": [record, view]}) == "11.0 float32, 3.3 int8"
+    assert performance.floor("view_1024_integer", 1, {"passes": [record, view]}) == "3.3"
+    assert performance.floor("view_1024", 1, {"passes": [record, view]}) == "–"
+    assert performance.floor("prefill_q4", 1, {"passes": [prefill]}) == "100 float32, 400 int8"
     assert performance.floor("decode_q4", 2, {"passes": [record]}) == "–"
