@@ -185,8 +185,10 @@ kernel void route(device const float *x [[buffer(0)]], device const uchar *norm 
         const uint chosen = simd_min(best == top ? id : args.experts);
         if (chosen % 32 == lane && chosen < args.experts) p[chosen] = -2.0f;
         total += top;
-        if (lane == k)
-            mine = top, my_id = chosen < args.experts ? chosen : k; // probabilities that are NaN choose any
+        if (lane == k) { // probabilities that are NaN choose any, and their weight is NaN
+            mine = chosen < args.experts ? top : sum;
+            my_id = chosen < args.experts ? chosen : k;
+        }
     }
     if (lane < args.top_k) {
         ids[ulong(group) * args.ids_stride + lane] = my_id;

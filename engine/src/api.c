@@ -69,6 +69,15 @@ static uocr_status open_cpu(uocr_engine *engine, const uocr_engine_options *opti
                                    &engine->memory, &engine->profile, &engine->backend, error);
 }
 
+/* The GPU where it was asked for, or where it comes first. */
+static bool wants_gpu(const uocr_engine_options *options) {
+#ifdef UOCR_GPU_FIRST
+    return options->backend != UOCR_BACKEND_CPU;
+#else
+    return options->backend == UOCR_BACKEND_METAL;
+#endif
+}
+
 #ifdef UOCR_GPU
 /* What a GPU can hold at once is the budget, and no budget is larger. */
 static uocr_status bound_budget(uocr_engine *engine, uint64_t asked, uocr_error *error) {
@@ -83,16 +92,9 @@ static uocr_status bound_budget(uocr_engine *engine, uint64_t asked, uocr_error 
     return UOCR_OK;
 }
 
-/* The GPU where it was asked for, or where it comes first; then what keeps it from opening is no error. */
+/* Where the GPU only comes first, what keeps it from opening is no error. */
 static uocr_status open_gpu(uocr_engine *engine, const uocr_engine_options *options, uocr_error *error) {
-    bool must = options->backend == UOCR_BACKEND_METAL, first = false;
-#ifdef UOCR_GPU_FIRST
-    first = options->backend == UOCR_BACKEND_AUTO;
-#endif
-    if (!must && !first) {
-        return UOCR_OK;
-    }
-    engine->memory.budget = options->memory_budget > 0 ? options->memory_budget : UINT64_MAX;
+    bool must = options->backend == UOCR_BACKEND_METAL;
     uocr_status status = uocr_backend_gpu_open(&engine->file, options->precision, &engine->memory, &engine->profile,
                                                &engine->backend, must ? error : NULL);
     if (status != UOCR_OK) {
@@ -102,37 +104,58 @@ static uocr_status open_gpu(uocr_engine *engine, const uocr_engine_options *opti
 }
 #endif
 
+static uocr_status model_fits(const uocr_engine *engine, uocr_error *error) {
+    uint64_t held = engine->file.bytes + sizeof *engine, budget = engine->memory.budget;
+    return held <= budget ? UOCR_OK
+                          : uocr_fail(error, UOCR_OVER_BUDGET, held, budget,
+                                      "%s alone takes %.1f MB and the memory budget is %.1f MB; raise it or use a file "
+                                      "with smaller weights (q8, q4).",
+                                      engine->file.path, (double)held / 1e6, (double)budget / 1e6);
+}
+
+/* A back end that finds no room within the budget: said with the numbers. */
+static uocr_status no_room(const uocr_engine *engine, const char *advice, uocr_error *error) {
+    uint64_t held = engine->file.bytes + sizeof *engine, budget = engine->memory.budget;
+    return uocr_fail(error, UOCR_OVER_BUDGET, held, budget,
+                     "%s takes %.1f MB, which leaves too little of the memory budget of %.1f MB for %s.",
+                     engine->file.path, (double)held / 1e6, (double)budget / 1e6, advice);
+}
+
+static uocr_status open_backend(uocr_engine *engine, const uocr_engine_options *options, uocr_error *error) {
+#ifdef UOCR_GPU
+    if (wants_gpu(options)) {
+        uocr_status opened = open_gpu(engine, options, error);
+        if (opened == UOCR_OUT_OF_MEMORY && options->memory_budget > 0) {
+            return no_room(engine, "the GPU back end; raise it or use the cpu back end", error);
+        }
+        UOCR_TRY(opened);
+        if (engine->backend) {
+            return UOCR_OK;
+        }
+        engine->memory.budget = options->memory_budget > 0 ? options->memory_budget : default_budget();
+        UOCR_TRY(model_fits(engine, error));
+    }
+#endif
+    uocr_status status = open_cpu(engine, options, error);
+    char threads[80];
+    snprintf(threads, sizeof threads, "%" PRIu32 " threads; raise it or ask for fewer threads", engine->threads);
+    return status == UOCR_OUT_OF_MEMORY ? no_room(engine, threads, error) : status;
+}
+
 static uocr_status start(uocr_engine *engine, const uocr_engine_options *options, uocr_error *error) {
     UOCR_TRY(uocr_model_file_open(options->model_path, &engine->file, error));
     UOCR_TRY(uocr_weights_bind(&engine->file, &engine->weights, error));
-    uint64_t held = engine->file.bytes + sizeof *engine;
     engine->profile.enabled = options->profile != 0;
     engine->profile.counts_alone = options->profile == UOCR_PROFILE_COUNTS;
     engine->threads = options->threads > 0 ? options->threads : uocr_pool_default_threads();
-#ifdef UOCR_GPU
-    UOCR_TRY(open_gpu(engine, options, error));
-#endif
-    if (!engine->backend) {
-        engine->memory.budget = options->memory_budget > 0 ? options->memory_budget : default_budget();
-    }
-    if (held > engine->memory.budget) {
-        return uocr_fail(
-            error, UOCR_OVER_BUDGET, held, engine->memory.budget,
-            "%s alone takes %.1f MB and the memory budget is %.1f MB; raise it or use a file with smaller "
-            "weights (q8, q4).",
-            engine->file.path, (double)held / 1e6, (double)engine->memory.budget / 1e6);
-    }
+    engine->memory.budget = options->memory_budget > 0 ? options->memory_budget
+                            : wants_gpu(options)       ? UINT64_MAX /* its working set, once it is open */
+                                                       : default_budget();
+    UOCR_TRY(model_fits(engine, error));
     uocr_memory_count(&engine->memory, UOCR_MEMORY_MODEL, engine->file.bytes);
     uocr_memory_count(&engine->memory, UOCR_MEMORY_TRANSIENT, sizeof *engine);
-    uocr_status status = engine->backend ? UOCR_OK : open_cpu(engine, options, error);
-    if (status == UOCR_OUT_OF_MEMORY) {
-        return uocr_fail(
-            error, UOCR_OVER_BUDGET, held, engine->memory.budget,
-            "%s takes %.1f MB, which leaves too little of the memory budget of %.1f MB for %" PRIu32
-            " threads; raise it or ask for fewer threads.",
-            engine->file.path, (double)held / 1e6, (double)engine->memory.budget / 1e6, engine->threads);
-    }
-    UOCR_TRY(status);
+    UOCR_TRY(open_backend(engine, options, error));
+    UOCR_TRY(model_fits(engine, error));
     engine->idle_transient = atomic_load(&engine->memory.current[UOCR_MEMORY_TRANSIENT]);
     return UOCR_OK;
 }

@@ -39,6 +39,52 @@ static void beyond_half(ops *o, bool exact) {
     tensor_free(o, x), tensor_free(o, y);
 }
 
+static void expect_lost(ops *o, const char *what, uocr_status status, uocr_tensor y) {
+    bool finite = true;
+    expect_ok(o, what, status);
+    expect_ok(o, what, o->backend->all_finite(o->backend, y, &finite));
+    expect_true(o, what, !finite);
+}
+
+/* One value that is no number, anywhere in an input, is still to be seen in the output. */
+static void not_finite_stays_so(ops *o) {
+    enum { ROWS = 3, IN = 64, EXPERTS = 6, TOP_K = 2, HEADS = 2 };
+    static const double poison[] = {NAN, INFINITY, -INFINITY};
+    uocr_backend *b = o->backend;
+    weight w = weight_random(o, UOCR_F32, 1, IN, IN, 1), norm = weight_random(o, UOCR_F32, 1, 1, IN, 1);
+    weight router = weight_random(o, UOCR_F32, 1, EXPERTS, IN, 1);
+    uocr_tensor y = tensor_new(o, UOCR_F32, ROWS, IN, 0), probs = tensor_new(o, UOCR_F32, ROWS, EXPERTS, 0);
+    uocr_tensor ids = tensor_new(o, UOCR_I32, ROWS, TOP_K, 0), weights = tensor_new(o, UOCR_F32, ROWS, TOP_K, 0);
+    uocr_tensor x = tensor_random(o, ROWS, IN, 0, 1), qkv = tensor_random(o, ROWS, 3 * IN, 0, 1);
+    uocr_buffer *room = workspace(o, b->swiglu_workspace(b, ROWS, IN, IN));
+    double *values = tensor_values(o, x), *wide = tensor_values(o, qkv), *clean = tensor_values(o, x);
+    for (size_t p = 0; p < 3; p++) {
+        values[IN + 5] = poison[p], wide[3 * IN + 7] = poison[p];
+        tensor_write(o, x, values), tensor_write(o, qkv, wide);
+        expect_lost(o, "rms_norm of no number", b->rms_norm(b, x, &norm.view, 1e-6f, y), y);
+        expect_lost(o, "layer_norm of no number", b->layer_norm(b, x, &norm.view, &norm.view, 1e-6f, y), y);
+        uocr_linear_part part = {.weight = &w.view, .y = y, .activation = UOCR_GELU_ERF};
+        expect_lost(o, "linear of no number", b->linear(b, x, &part, 1), y);
+        uocr_tensor row = uocr_tensor_rows(x, 1, 1), out = uocr_tensor_rows(y, 1, 1);
+        part.y = out;
+        expect_lost(o, "linear of a row with no number", b->linear(b, row, &part, 1), out);
+        expect_lost(o, "route of no number", b->route(b, x, &router.view, TOP_K, true, 1, probs, ids, weights), weights);
+        tensor_write(o, y, clean); /* it adds to what is there */
+        expect_lost(o, "swiglu of no number", b->swiglu(b, x, &w.view, &w.view, &w.view, y), y);
+        expect_lost(o, "attention of no number", b->attention_full(b, qkv, HEADS, y), y);
+    }
+    values[IN + 5] = 0.5;
+    tensor_write(o, x, values);
+    ((float *)(void *)router.payload)[IN + 3] = NAN; /* of one expert that need not be chosen */
+    expect_lost(o, "route by no number", b->route(b, x, &router.view, TOP_K, false, 1, probs, ids, weights), weights);
+    free(values), free(wide), free(clean);
+    b->buffer_destroy(b, room);
+    workspace(o, 0);
+    weight_free(&w), weight_free(&norm), weight_free(&router);
+    tensor_free(o, x), tensor_free(o, y), tensor_free(o, probs), tensor_free(o, ids), tensor_free(o, weights);
+    tensor_free(o, qkv);
+}
+
 void gpu_table_cancel(ops *o) {
     atomic_bool flag = true;
     weight w = weight_random(o, UOCR_F32, 1, 64, 64, 1);
@@ -96,4 +142,5 @@ void gpu_table_run(ops *o, bool exact, const char *only) {
         }
     if (exact && !only) test_bad_numbers(o); /* numbers that only f32 can hold */
     beyond_half(o, exact);
+    if (!only || strcmp(only, "decoder") == 0) not_finite_stays_so(o);
 }
