@@ -84,8 +84,8 @@ static uocr_status bound_budget(uocr_engine *engine, uint64_t asked, uocr_error 
     uint64_t working_set = engine->backend->working_set;
     if (working_set > 0 && asked > working_set) {
         return uocr_fail(error, UOCR_OVER_BUDGET, asked, working_set,
-                         "The memory budget is %.1f MB and this GPU holds at most %.1f MB at once; lower it, or use the "
-                         "cpu back end.",
+                         "The memory budget is %.1f MB and this GPU holds at most %.1f MB at once; lower it, or "
+                         "use the cpu back end.",
                          (double)asked / 1e6, (double)working_set / 1e6);
     }
     engine->memory.budget = asked > 0 ? asked : working_set > 0 ? working_set : default_budget();

@@ -68,7 +68,8 @@ static void not_finite_stays_so(ops *o) {
         uocr_tensor row = uocr_tensor_rows(x, 1, 1), out = uocr_tensor_rows(y, 1, 1);
         part.y = out;
         expect_lost(o, "linear of a row with no number", b->linear(b, row, &part, 1), out);
-        expect_lost(o, "route of no number", b->route(b, x, &router.view, TOP_K, true, 1, probs, ids, weights), weights);
+        expect_lost(o, "route of no number", b->route(b, x, &router.view, TOP_K, true, 1, probs, ids, weights),
+                    weights);
         tensor_write(o, y, clean); /* it adds to what is there */
         expect_lost(o, "swiglu of no number", b->swiglu(b, x, &w.view, &w.view, &w.view, y), y);
         expect_lost(o, "attention of no number", b->attention_full(b, qkv, HEADS, y), y);
