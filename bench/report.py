@@ -48,8 +48,9 @@ def quality(report: dict[str, Any]) -> str:
         f"## Sets of pages\n\nModel `{model['name']}`, {model['quantisation']}, {model['precision'].upper()}, "
         f"{model['bytes'] / 1e6:.1f} MB (model {model['model_id'][:16]}); libuocr {report['engine']}, "
         f"{report['processors']} processors, load at the start {report['load_at_start']:.1f}. Readers read each page "
-        f"in turn, {report['jobs']} pages at once.\nCER and WER: character and word errors in percent over a whole set, with the 95 % "
-        "interval of pages drawn anew. Order: share of pairs of words in the right order. IoU: mean overlap of boxes. "
+        f"in turn, {report['jobs']} pages at once.\nCER and WER: character and word errors in percent over a whole "
+        "set, with the 95 % interval of pages drawn anew. Order: share of pairs of words in the right order. IoU: "
+        "mean overlap of boxes. "
         "s: processor seconds a page, median; MB: most resident memory. loop, cut: pages that ended so. rapidocr "
         "finds lines, no blocks: they are put in order by rows.\n"]
     rows = []
@@ -127,20 +128,22 @@ def gate(report: dict[str, Any]) -> str:
     text = [
         f"## The quantisation gate\n\n{report['pages']} held-out pages, {by_name['f32']['tokens']:,} tokens "
         f"forced along {'the text of the pages' if report['along'] == 'truth' else 'what f32 reads'}; checkpoint "
-        f"{report['checkpoint'][:16]}. Choices run in EXACT precision unless FAST is named; a module's row changes "
-        "that module alone. Changes are against f32, with the 95 % interval of the paired bootstrap over pages.\n",
+        f"{report['checkpoint'][:16]}. Choices run in EXACT precision unless FAST or INTEGER is named; a module's row "
+        "changes that module alone. Changes are against f32 on the same pages, with the 95 % interval of the paired "
+        "bootstrap over pages.\n",
         table(head, [row(c) for c in report["choices"]]), ""]
     for profile, picked in report["picks"].items():
         bounds = picked["bounds"]
-        exact, fast = by_name[picked["exact"]], by_name[picked["fast"]]
         types = ", ".join(f"{module} {dtype}" for module, dtype in picked["types"].items())
         size = f", at most {bounds['bytes'] / 2**20:.0f} MiB" if bounds["bytes"] else ""
+        measured = {p: by_name[picked[p]] for p in ("exact", "fast", "integer")}
+        losses = ", ".join(f"{c['nll_change'][0]:+.2f} % in {p.upper()}" for p, c in measured.items())
+        errors = ", ".join("{:+.3f} ({:+.3f} to {:+.3f})".format(*c["error_change"]) for c in measured.values())
         text.append(
             f"**{profile}** (NLL at most +{bounds['nll']} %, CER at most +{bounds['errors']} points at the "
-            f"upper end{size}): {types}. {exact['bytes'] / 2**20:.1f} MiB; NLL {exact['nll_change'][0]:+.2f} % in "
-            f"EXACT, {fast['nll_change'][0]:+.2f} % in FAST; CER {exact['error_change'][0]:+.3f} (up to "
-            f"{exact['error_change'][2]:+.3f}) and {fast['error_change'][0]:+.3f} (up to "
-            f"{fast['error_change'][2]:+.3f}). {'Kept' if picked['kept'] and picked['size_kept'] else 'NOT KEPT'}.\n")
+            f"upper end{size}): {types}. {measured['exact']['bytes'] / 2**20:.1f} MiB; NLL {losses}; CER {errors}. "
+            f"{'Kept' if picked['kept'] and picked['size_kept'] else 'NOT KEPT'}; with integer products in vision "
+            f"too: {'kept' if picked['integer_kept'] else 'NOT KEPT'}.\n")
     return "\n".join(text)
 
 
@@ -151,8 +154,8 @@ def report_format() -> str:
 `gate.json`: `checkpoint` (SHA-256 of the weights), `pages_key` (of fonts, texts and the drawing code), `along`
 (`truth`: the pages' own text; `reading`: what f32 reads, for checkpoints with another grammar), `engine`, `pages`,
 `module_weights` (numbers in each module), `choices` (below), `picks` (by profile: `types` by module, `expected_loss`
-as the sum of the single modules, names of the measured `exact` and `fast` choices, `bounds`, whether they and the size
-were kept).
+as the sum of the single modules, names of the measured `exact`, `fast` and `integer` choices, `bounds`, whether they
+and the size were kept, and whether INTEGER keeps them too).
 Modules: {', '.join(MODULES)}. Bounds: {bounds}.
 
 | field of a choice | meaning |

@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from uocr.modelfile import ModelFile
 from bench.gate.choices import MODULES, QUANTISED, REFERENCE, Choice, assignment, compared_choices, module_choices
 from bench.gate.evaluate import Evaluation, Journal, Results
 from bench.gate.figures import Figures, figures
-from bench.gate.pick import BOUNDS, Rung, climb, keeps, ladder
+from bench.gate.pick import BOUNDS, Bounds, Rung, climb, keeps, ladder
 from bench.quality.generated import in_turn
 from bench.quality.pack import ensure_pack
 from bench.quality.pages import PageCache, default_cache, weights_hash
@@ -78,24 +78,41 @@ class Gate:
                                               results[choice.name], results[REFERENCE.name])
 
     def pick(self, profile: str, sizes: dict[str, int]) -> dict[str, Any]:
-        """The cheapest choice that keeps the profile's bounds in EXACT precision, and how it fares in FAST."""
+        """The cheapest choice that keeps the profile's bounds in EXACT precision, and how it fares in the others.
+
+        `integer_kept`: vision may multiply in 8 bits (the model's `integer_activations`).
+        """
         base = self.parts_base
         losses = {(m, d): self.found[f"{m} {d}"].loss(base) for m in MODULES for d in QUANTISED}
         bounds = BOUNDS[profile]
         policy = module_types(self.evaluation.path(profile))
 
         def measured(rung: Rung, precision: str = "exact") -> Figures:
+            suffix = "" if precision == "exact" else f" ({precision.upper()})"
             if rung.types == policy:  # the profile as it is: measured already
-                return self.found[profile if precision == "exact" else f"{profile} (FAST)"]
+                return self.found[profile + suffix]
             name = f"{profile} pick: " + ", ".join(f"{m} {d}" for m, d in rung.types.items() if d != profile)
-            name = name.rstrip(": ") + ("" if precision == "exact" else " (FAST)")
+            name = name.rstrip(": ") + suffix
             return self.measure([assignment(name, rung.types, precision)])[0]
 
-        rung, exact, kept = climb(ladder(profile, losses, sizes), bounds, measured)
-        fast = measured(rung, "fast")
-        return {"types": dict(rung.types), "expected_loss": round(rung.expected, 3), "exact": exact.choice,
-                "fast": fast.choice, "bounds": vars(bounds), "kept": kept and keeps(fast, bounds),
-                "size_kept": not bounds.bytes or exact.bytes <= bounds.bytes}
+        rung, exact, _ = climb(ladder(profile, losses, sizes), bounds, measured)
+        return verdict(rung.types, round(rung.expected, 3), exact, measured(rung, "fast"), measured(rung, "integer"),
+                       bounds)
+
+    def as_it_is(self, profile: str) -> dict[str, Any]:
+        """The profile as the type policy has it, held to its bounds."""
+        exact, fast, integer = (self.found[profile + suffix] for suffix in ("", " (FAST)", " (INTEGER)"))
+        return verdict(module_types(self.evaluation.path(profile)), None, exact, fast, integer, BOUNDS[profile])
+
+
+def verdict(types: Mapping[str, str], expected: float | None, exact: Figures, fast: Figures, integer: Figures,
+            bounds: Bounds) -> dict[str, Any]:
+    """What is stored of a choice held to its bounds."""
+    kept = keeps(exact, bounds)
+    return {"types": dict(types), "expected_loss": expected, "exact": exact.choice, "fast": fast.choice,
+            "integer": integer.choice, "bounds": vars(bounds), "kept": kept and keeps(fast, bounds),
+            "integer_kept": kept and keeps(integer, bounds),
+            "size_kept": not bounds.bytes or exact.bytes <= bounds.bytes}
 
 
 def module_types(path: Path) -> dict[str, str]:
@@ -121,10 +138,10 @@ def main() -> int:
     parser.add_argument("checkpoint", type=Path, help="folder with config.json and .safetensors files")
     parser.add_argument("--pages", type=int, default=300)
     parser.add_argument("--module-pages", type=int, metavar="N",
-                        help="pages that modules alone, f16 and the rules for unmeasured networks are scored on, the "
-                             "first N; default: all")
+                        help="pages that modules alone, INTEGER, f16 and the rules for unmeasured networks are scored "
+                             "on, the first N; default: all")
     parser.add_argument("--profiles-only", action="store_true",
-                        help="score q8 and q4 as the type policy has them, and stop; a later run goes on from there")
+                        help="hold q8 and q4 as the type policy has them to their bounds, and pick nothing else")
     parser.add_argument("--jobs", type=int, default=1,
                         help="worker processes, each with --threads of its own; a few hundred MiB each")
     parser.add_argument("--along", choices=("truth", "reading"), default="truth",
@@ -141,11 +158,14 @@ def main() -> int:
     modules = args.module_pages or args.pages
     gate.measure([*(Choice(p, p) for p in QUANTISED),
                   *(Choice(f"{p} (FAST)", p, precision="fast") for p in QUANTISED)])
-    if args.profiles_only:
-        return 0
-    gate.measure_parts([*compared_choices(), *module_choices()], modules)
+    parts = [Choice(f"{p} (INTEGER)", p, precision="integer") for p in QUANTISED]
     sizes = module_sizes(args.checkpoint)
-    picks = {profile: gate.pick(profile, sizes) for profile in QUANTISED}
+    if args.profiles_only:
+        gate.measure_parts(parts, modules)
+        picks = {profile: gate.as_it_is(profile) for profile in QUANTISED}
+    else:
+        gate.measure_parts([*parts, *compared_choices(), *module_choices()], modules)
+        picks = {profile: gate.pick(profile, sizes) for profile in QUANTISED}
     report = gate.facts | {"pages": len(gate.pages), "module_pages": modules, "module_weights": sizes, "picks": picks,
                            "choices": [found.stored() for found in gate.found.values()]}
     write(args.out / "gate.json", report)

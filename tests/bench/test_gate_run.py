@@ -45,7 +45,7 @@ def test_every_choice_is_scored_and_a_policy_written(checkpoint: Path, tmp_path:
     command.main()
     report = json.loads((out / "gate.json").read_text("utf-8"))
     found = {choice["choice"]: choice for choice in report["choices"]}
-    assert {"f32", "f16", "q8", "q4", "q8 (FAST)", "q4 (FAST)"} <= set(found)
+    assert {"f32", "f16", "q8", "q4", "q8 (FAST)", "q4 (FAST)", "q8 (INTEGER)", "q4 (INTEGER)"} <= set(found)
     assert {f"{module} {dtype}" for module in MODULES for dtype in ("q8", "q4")} <= set(found)
     assert found["f32"]["kl"] == 0 and found["f32"]["agreement"] == 100.0
     assert 0 < found["q8"]["kl"] < found["q4"]["kl"]
@@ -53,10 +53,25 @@ def test_every_choice_is_scored_and_a_policy_written(checkpoint: Path, tmp_path:
     for profile in BOUNDS:
         picked = report["picks"][profile]
         assert set(picked["types"]) == set(MODULES)
-        assert picked["exact"] in found and picked["fast"] in found
+        assert {picked["exact"], picked["fast"], picked["integer"]} <= set(found)
     rules = tomllib.loads((out / "policy.toml").read_text("utf-8"))["rule"]
     assert [rule["q4"] for rule in rules] == list(report["picks"]["q4"]["types"].values())
     # A second run measures nothing anew.
     before = (out / "gate-results.jsonl").read_bytes()
     command.main()
     assert (out / "gate-results.jsonl").read_bytes() == before
+
+
+def test_profiles_alone_are_held_to_their_bounds(checkpoint: Path, tmp_path: Path,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "_MOST", 24)
+    pack, out = smoke_pack(tmp_path / "pack"), tmp_path / "out"
+    monkeypatch.setattr(sys, "argv", ["gate", str(checkpoint), "--pages", "1", "--pack", str(pack), "--cache",
+                                      str(tmp_path / "cache"), "--out", str(out), "--profiles-only"])
+    command.main()
+    report = json.loads((out / "gate.json").read_text("utf-8"))
+    assert [choice["choice"] for choice in report["choices"]] == [
+        "f32", "q8", "q4", "q8 (FAST)", "q4 (FAST)", "q8 (INTEGER)", "q4 (INTEGER)"]
+    types = {profile: report["picks"][profile]["types"] for profile in BOUNDS}
+    assert (types["q8"]["attention"], types["q4"]["attention"], types["q4"]["CLIP"]) == ("q8", "q8", "q4")
+    assert types["q8"]["experts"] == "f16", "too narrow here for groups of 64"

@@ -18,9 +18,11 @@ from tests.bench.test_confidence import MIXED
 
 def gate_report() -> dict:
     one = {0: PageResult(0, places=10, nll=1.0, kl=0.1, agree=9, free_errors=1, free_length=100, finish="eos")}
-    choices = [figures(name, 3 << 20, one, one).stored() for name in ("f32", "q4 pick", "q4 pick (FAST)")]
+    choices = [figures(name, 3 << 20, one, one).stored()
+               for name in ("f32", "q4 pick", "q4 pick (FAST)", "q4 pick (INTEGER)")]
     picked = {"types": dict.fromkeys(MODULES, "q4"), "expected_loss": 1.0, "exact": "q4 pick",
-              "fast": "q4 pick (FAST)", "bounds": {"nll": 3.0, "errors": 0.5, "bytes": 20 << 20}, "kept": True,
+              "fast": "q4 pick (FAST)", "integer": "q4 pick (INTEGER)", "integer_kept": True,
+              "bounds": {"nll": 3.0, "errors": 0.5, "bytes": 20 << 20}, "kept": True,
               "size_kept": True}
     return {"checkpoint": "abc", "pages_key": "k", "along": "truth", "engine": "0", "pages": 1, "module_weights": {},
             "choices": choices, "picks": {"q4": picked}}
@@ -65,7 +67,7 @@ def test_every_part_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
     assert "uocr 0.5, peer 0.5" in text
     assert "below **0.71**" in text
     assert "Difference +0.100 points, 95 % interval of the paired bootstrap -0.100 to +0.150" in text
-    assert "**q4** (NLL at most +3.0 %" in text and "Kept." in text
+    assert "**q4** (NLL at most +3.0 %" in text and "Kept; with integer products in vision too: kept." in text
     assert "is not stored yet" not in text
 
 
