@@ -22,14 +22,15 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
-from uocr import hub
-from uocr.convert import convert_checkpoint
 from uocr.errors import Cancelled, DownloadError, ModelNotFound
 from uocr.modelfile import PROFILES, ModelFile, Progress
+
+if TYPE_CHECKING:
+    from uocr import hub  # imported where it is used: its libraries take longer to load than a page to read
 
 BUILT_IN = "built-in"
 PUBLISHED = "baidu/Unlimited-OCR"
@@ -125,6 +126,9 @@ def pull(name: str, profile: str, *, progress: PullProgress | None = None, endpo
     may block to pause, and False stops with Cancelled. A stopped or failed pull goes on where it was at the
     next call. Raises DownloadError, ConversionError, OutputFailed.
     """
+    from uocr import hub
+    from uocr.convert import convert_checkpoint
+
     if not _NAME.fullmatch(name):
         raise DownloadError(f"{name!r} is no model name; give it as OWNER/NAME.")
     if profile not in PROFILES:
@@ -154,6 +158,8 @@ def pull(name: str, profile: str, *, progress: PullProgress | None = None, endpo
 
 def checkpoint_bytes(name: str, *, endpoint: str | None = None, keep_going: hub.KeepGoing | None = None) -> int:
     """How much a pull of ``name`` would download: asks the hub for the list of files only. Raises DownloadError."""
+    from uocr import hub
+
     if not _NAME.fullmatch(name):
         raise DownloadError(f"{name!r} is no model name; give it as OWNER/NAME.")
     return hub.list_checkpoint(name, endpoint, keep_going or (lambda: True)).size
@@ -271,6 +277,8 @@ def _check_space(listing: hub.Listing, download: Path, profile: str) -> None:
 
 def _fetch_all(listing: hub.Listing, download: Path, progress: PullProgress | None,
                keep_going: hub.KeepGoing) -> None:
+    from uocr import hub
+
     done = 0
     for file in listing.files:
         def advance(count: int, before: int = done) -> None:

@@ -16,9 +16,8 @@ from PIL import Image
 
 from uocr.errors import EmptyDocument, InvalidRequest, UnreadableFile
 from uocr.sources.fetch import download
-from uocr.sources.pdf import DEFAULT_DPI, PdfSource
 from uocr.sources.pictures import MemoryPicture, PictureSource
-from uocr.sources.types import Compat, Content, Limits, Source, reason
+from uocr.sources.types import DEFAULT_DPI, Compat, Content, Limits, Source, reason
 
 STDIN: Final = "-"
 _HEAD_BYTES: Final = 1024
@@ -55,6 +54,8 @@ def open_source(thing: Openable, *, pages: str | None = None, dpi: float = DEFAU
     if not head:
         raise EmptyDocument(f"{content.name} is empty (0 bytes); nothing was read.")
     if is_pdf(head) or (content.name.lower().endswith(".pdf") and not _known(head)):
+        from uocr.sources.pdf import PdfSource  # MuPDF takes longer to load than a picture to decode
+
         return PdfSource(content, pages=pages, dpi=dpi, password=password, limits=limits)
     return PictureSource(content, heif=is_heif(head), pages=pages, compat=policy, limits=limits)
 

@@ -13,10 +13,9 @@ from PIL import Image
 from uocr.errors import EncryptedFile, InvalidRequest, TooLarge, UnreadableFile
 from uocr.sources.pdf_repair import with_mended_page_tree
 from uocr.sources.ranges import choose_pages
-from uocr.sources.types import Content, Limits, PageImage, Source, reason
+from uocr.sources.types import DEFAULT_DPI, Content, Limits, PageImage, Source, reason
 
 POINTS_PER_INCH: Final = 72.0
-DEFAULT_DPI: Final = 300.0
 MAX_DPI: Final = 2400.0
 _EMBEDDED: Final = 4
 """A picture on a page may have this many times the pixels of a page: scans are finer than they are drawn."""

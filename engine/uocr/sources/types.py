@@ -16,6 +16,8 @@ from PIL import Image
 
 from uocr.errors import InvalidRequest, TooLarge, UnreadableFile
 
+DEFAULT_DPI: Final = 300.0
+"""Pixels per inch of a PDF page."""
 _ERROR_NUMBER: Final = re.compile(r"^code=\d+: ")
 """What PyMuPDF puts before MuPDF's own words."""
 
