@@ -20,6 +20,15 @@ struct uocr_buffer {
     uint32_t category;
 };
 
+enum { CPU_ROPE_PAIRS = 128 }; /* half of the widest head that a model file may have */
+
+/* How a position turns a head. Every layer turns a token alike, so this is worked out once a token. */
+typedef struct cpu_rotation {
+    size_t pairs, position; /* pairs 0: none yet */
+    float theta;
+    float frequency[CPU_ROPE_PAIRS], cosine[CPU_ROPE_PAIRS], sine[CPU_ROPE_PAIRS];
+} cpu_rotation;
+
 typedef struct cpu_backend {
     uocr_backend base; /* first: a uocr_backend * is a cpu_backend * */
     const cpu_kernels *kernels;
@@ -31,6 +40,7 @@ typedef struct cpu_backend {
     uint8_t *workspace; /* bound by the caller, NULL without */
     size_t workspace_bytes;
     float pixel[256];
+    cpu_rotation rotation; /* of the newest single row */
     uocr_buffer buffer[CPU_BUFFERS];
 } cpu_backend;
 

@@ -13,7 +13,23 @@ typedef struct rope_job {
     const uocr_kv *kv;
     size_t position0, slot0;
     float theta;
+    cpu_rotation *kept; /* of a single row; NULL: each tile has its own */
 } rope_job;
+
+/* As the model was trained: frequencies and angles are f32 numbers. */
+static void rotate_to(cpu_rotation *r, size_t head_dim, float theta, size_t position) {
+    const size_t pairs = head_dim / 2;
+    const bool same = r->pairs == pairs && r->theta == theta;
+    if (same && r->position == position) return;
+    for (size_t i = 0; i < pairs && !same; i++)
+        r->frequency[i] = 1.0f / (float)pow((double)theta, (double)((float)(2 * i) / (float)head_dim));
+    for (size_t i = 0; i < pairs; i++) {
+        float angle = (float)position * r->frequency[i];
+        r->cosine[i] = (float)cos((double)angle);
+        r->sine[i] = (float)sin((double)angle);
+    }
+    r->pairs = pairs, r->theta = theta, r->position = position;
+}
 
 static void store(const cpu_kernels *kernels, uocr_tensor cache, size_t row, const float *x, size_t n) {
     size_t at = row * cache.stride;
@@ -25,17 +41,11 @@ static void rope_tile(void *argument, size_t tile, uint32_t worker) {
     const rope_job *job = argument;
     const uocr_kv *kv = job->kv;
     size_t d = kv->head_dim, half = d / 2, end = cpu_min((tile + 1) * ROPE_ROWS, job->q.rows);
-    float *cosine = (float *)(void *)cpu_scratch(job->backend, worker), *sine = cosine + half,
-          *frequency = sine + half;
-    /* As the model was trained: frequencies and angles are f32 numbers. */
-    for (size_t i = 0; i < half; i++)
-        frequency[i] = 1.0f / (float)pow((double)job->theta, (double)((float)(2 * i) / (float)d));
+    cpu_rotation own = {.pairs = 0}, *rotation = job->kept ? job->kept : &own;
+    (void)worker;
     for (size_t r = tile * ROPE_ROWS; r < end; r++) {
-        for (size_t i = 0; i < half; i++) {
-            float angle = (float)(job->position0 + r) * frequency[i];
-            cosine[i] = (float)cos((double)angle);
-            sine[i] = (float)sin((double)angle);
-        }
+        rotate_to(rotation, d, job->theta, job->position0 + r);
+        const float *cosine = rotation->cosine, *sine = rotation->sine;
         for (size_t h = 0; h < kv->heads; h++) {
             float *q = cpu_f32(job->q) + r * job->q.stride + h * d,
                   *k = cpu_f32(job->k) + r * job->k.stride + h * d;
@@ -57,8 +67,9 @@ static uocr_status rope_append(uocr_backend *backend, uocr_tensor q, uocr_tensor
                                const uocr_kv *kv, size_t position0, size_t slot0, float theta) {
     cpu_backend *b = cpu_of(backend);
     double begun = cpu_begin(b);
-    rope_job job = {b, q, k, v, kv, position0, slot0, theta};
-    assert(kv->head_dim % 2 == 0 && slot0 + q.rows <= kv->slots && q.cols == kv->heads * kv->head_dim);
+    rope_job job = {b, q, k, v, kv, position0, slot0, theta, q.rows == 1 ? &b->rotation : NULL};
+    assert(kv->head_dim % 2 == 0 && kv->head_dim <= 2 * CPU_ROPE_PAIRS);
+    assert(slot0 + q.rows <= kv->slots && q.cols == kv->heads * kv->head_dim);
     uocr_status status = uocr_pool_run(b->pool, cpu_divide_up(q.rows, ROPE_ROWS), rope_tile, &job);
     cpu_end(b, "rope_append", begun, 0, 6.0 * (double)(q.rows * q.cols));
     return status;
