@@ -52,15 +52,11 @@ typedef struct uocr_engine uocr_engine;
 
 enum { UOCR_BACKEND_AUTO = 0, UOCR_BACKEND_CPU = 1, UOCR_BACKEND_METAL = 2 };
 enum {
-    UOCR_PRECISION_FAST = 0, /* f16 K cache, integer activations for q8 and q4 weights */
+    UOCR_PRECISION_FAST = 0, /* f16 K cache, integer activations in the decoder */
     UOCR_PRECISION_EXACT = 1, /* f32 activations, f32 K and V, fixed summation order: the reference */
-    UOCR_PRECISION_INTEGER = 2 /* FAST, and integer activations in vision too: where a gate allows it */
+    UOCR_PRECISION_INTEGER = 2 /* FAST, and so in vision: where a gate allows it */
 };
-enum { /* portable: plain C; baseline: AVX2 or NEON without newer instructions; both for comparison */
-    UOCR_SIMD_AUTO = 0,
-    UOCR_SIMD_PORTABLE = 1,
-    UOCR_SIMD_BASELINE = 2
-};
+enum { UOCR_SIMD_AUTO = 0, UOCR_SIMD_PORTABLE = 1, UOCR_SIMD_BASELINE = 2 }; /* plain C; AVX2 or NEON alone */
 
 typedef struct uocr_engine_options {
     uint32_t size;
