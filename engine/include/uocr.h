@@ -75,13 +75,13 @@ typedef struct uocr_model_info {
     uint32_t vocab_size, usable_vocab, bos_id, eos_id, pad_id, image_id;
     uint32_t hidden_size, layers, heads, head_dim, experts, experts_per_token;
     uint32_t max_positions, ring_window;
-    uint32_t threads;      /* in use */
-    char backend[16];      /* "cpu", "metal" */
-    char simd[16];         /* "portable", "avx2", "neon" */
-    uint64_t file_bytes;   /* mapped */
-    uint64_t parameters;   /* stored in the file */
-    uint64_t budget;       /* bytes in force */
-    uint8_t model_id[32];  /* identity of the weights */
+    uint32_t threads; /* in use */
+    char backend[16]; /* "cpu", "metal" */
+    char simd[16]; /* the instruction set: "avx2" */
+    uint64_t file_bytes; /* mapped */
+    uint64_t parameters; /* stored in the file */
+    uint64_t budget; /* bytes in force */
+    uint8_t model_id[32]; /* identity of the weights */
 } uocr_model_info;
 
 /* Text sections of the model file, valid until close. */
@@ -119,7 +119,7 @@ typedef struct uocr_plan {
 } uocr_plan;
 
 enum {
-    UOCR_MEMORY_MODEL = 0,       /* views of the mapped file */
+    UOCR_MEMORY_MODEL = 0, /* views of the mapped file */
     UOCR_MEMORY_KV_CACHE,
     UOCR_MEMORY_PROMPT_EMBEDDINGS,
     UOCR_MEMORY_VISION_WORKSPACE,
