@@ -142,8 +142,17 @@ def test_a_picture_file_is_read_by_the_built_in_model_in_the_real_window(qtbot, 
     assert window.close()
 
 
-@pytest.mark.parametrize("phase", ["vision", "prefill", "decode"])
-@pytest.mark.parametrize("act", ["cancel", "pause"])
+@pytest.mark.parametrize(
+    ("act", "phase"),
+    [
+        ("cancel", "vision"),
+        ("cancel", "prefill"),
+        ("cancel", "decode"),
+        pytest.param("pause", "vision", marks=pytest.mark.slow),
+        pytest.param("pause", "prefill", marks=pytest.mark.slow),
+        ("pause", "decode"),
+    ],
+)
 def test_cancel_and_pause_act_in_every_phase_of_the_real_engine(qtbot, make_window, phase, act):
     api = pytest.importorskip("uocr.api")
     try:
@@ -183,7 +192,7 @@ def test_cancel_and_pause_act_in_every_phase_of_the_real_engine(qtbot, make_wind
     assert item.state.value == "done"
 
 
-@pytest.mark.parametrize("scale", [1, 2])
+@pytest.mark.parametrize("scale", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_self_test_says_what_it_did_on_any_screen(tmp_path, scale):
     pytest.importorskip("uocr._declarations")
     run = subprocess.run(
