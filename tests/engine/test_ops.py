@@ -111,7 +111,7 @@ def arm_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("processor", "name", "options"), [
-    ("max", "neon+dotprod", []),                 # all that qemu knows
+    ("max", "neon+i8mm", []),                    # all that qemu knows
     ("cortex-a76", "neon+dotprod", ["--fast"]),  # an M1's instructions: dot product and half, no 8-bit matrices
     ("cortex-a53", "neon", ["--fast"]),          # no dot product: only the integer products differ
 ])

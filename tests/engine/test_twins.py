@@ -50,7 +50,8 @@ def arm_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("processor", "names"), [
-    ("max", ["neon+dotprod", "neon", "portable"]), ("cortex-a53", ["neon", "portable"])])
+    ("max", ["neon+i8mm", "neon", "portable"]),
+    ("cortex-a76", ["neon+dotprod", "neon", "portable"]), ("cortex-a53", ["neon", "portable"])])
 def test_neon_equals_its_twin_in_plain_code(arm_program: Path, processor: str, names: list[str]) -> None:
     done = subprocess.run(["qemu-aarch64", "-cpu", processor, arm_program], capture_output=True, text=True,
                           check=False, timeout=500)

@@ -2,7 +2,7 @@
 #if defined(__aarch64__)
 #include "neon.h"
 
-#define WITH_DOTPROD __attribute__((target("dotprod")))
+#define WITH_DOTPROD NEON_WITH("dotprod")
 
 WITH_DOTPROD static inline int32x4_t group(bool q4, const uint8_t *row, size_t at, const int8_t *x) {
     int32x4_t a = vdupq_n_s32(0), b = a;

@@ -91,6 +91,7 @@ extern const cpu_kernels cpu_kernels_avx512_vnni; /* and AVX-512 F, BW, VL and V
 #elif defined(__aarch64__)
 extern const cpu_kernels cpu_kernels_neon;         /* baseline: every aarch64 */
 extern const cpu_kernels cpu_kernels_neon_dotprod; /* needs the dot product extension */
+extern const cpu_kernels cpu_kernels_neon_i8mm;    /* and matrix products of bytes */
 #endif
 
 /* UOCR_SIMD_AUTO: the best table this machine can run; UOCR_SIMD_BASELINE: without what only newer processors

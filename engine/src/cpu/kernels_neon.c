@@ -204,6 +204,15 @@ const cpu_kernels cpu_kernels_neon_dotprod = {
     .pack_int8 = {neon_dotprod_pack_int8_q8, neon_dotprod_pack_int8_q4},
     .micro_int8 = {neon_dotprod_micro_int8, neon_dotprod_micro_int8},
 };
+
+const cpu_kernels cpu_kernels_neon_i8mm = {
+    .name = "neon+i8mm",
+    .tile_work = 96u << 20,
+    COMMON_ENTRIES,
+    .gemv_int8 = {neon_dotprod_gemv_int8_q8, neon_dotprod_gemv_int8_q4},
+    .pack_int8 = {neon_i8mm_pack_int8_q8, neon_i8mm_pack_int8_q4},
+    .micro_int8 = {neon_i8mm_micro_int8, neon_i8mm_micro_int8},
+};
 #else
 typedef int cpu_kernels_neon_is_for_aarch64;
 #endif

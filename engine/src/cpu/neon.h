@@ -9,6 +9,13 @@
 
 #define CPU_INLINE static inline __attribute__((always_inline))
 
+/* A function may use an extension that the file is not compiled for; it is called where the processor has it. */
+#if defined(__clang__)
+#define NEON_WITH(extension) __attribute__((target(extension)))
+#else
+#define NEON_WITH(extension) __attribute__((target("arch=armv8.2-a+" extension)))
+#endif
+
 /* The last n < 4 elements of a row, the other lanes `fill`; never reads past them. */
 CPU_INLINE float32x4_t neon_load_tail(const float *x, size_t n, float fill) {
     float lane[4] = {fill, fill, fill, fill};
@@ -83,5 +90,13 @@ void neon_dotprod_pack_int8_q4(const cpu_weight_rows *, size_t count, size_t g0,
                                uint8_t *panel, float *scales);
 void neon_dotprod_micro_int8(size_t rows, size_t groups, const cpu_quantized *x, const uint8_t *panel,
                              const float *scales, float *y, size_t ldy, bool add);
+
+/* i8mm_neon.c: several rows with the matrix product of bytes */
+void neon_i8mm_pack_int8_q8(const cpu_weight_rows *, size_t count, size_t g0, size_t groups, uint8_t *panel,
+                            float *scales);
+void neon_i8mm_pack_int8_q4(const cpu_weight_rows *, size_t count, size_t g0, size_t groups, uint8_t *panel,
+                            float *scales);
+void neon_i8mm_micro_int8(size_t rows, size_t groups, const cpu_quantized *x, const uint8_t *panel,
+                          const float *scales, float *y, size_t ldy, bool add);
 
 #endif

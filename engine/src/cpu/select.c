@@ -6,18 +6,25 @@
 #ifndef HWCAP_ASIMDDP
 #define HWCAP_ASIMDDP (1u << 20)
 #endif
+#ifndef HWCAP2_I8MM
+#define HWCAP2_I8MM (1u << 13)
+#endif
 
 static bool has_dotprod(void) { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }
+static bool has_i8mm(void) { return (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0; }
 #elif defined(__aarch64__) && defined(__APPLE__)
 #include <sys/sysctl.h>
 
-static bool has_dotprod(void) {
+static bool has(const char *feature) {
     int value = 0;
     size_t size = sizeof value;
-    return sysctlbyname("hw.optional.arm.FEAT_DotProd", &value, &size, NULL, 0) == 0 && value == 1;
+    return sysctlbyname(feature, &value, &size, NULL, 0) == 0 && value == 1;
 }
+static bool has_dotprod(void) { return has("hw.optional.arm.FEAT_DotProd"); }
+static bool has_i8mm(void) { return has("hw.optional.arm.FEAT_I8MM"); }
 #elif defined(__aarch64__)
 static bool has_dotprod(void) { return false; }
+static bool has_i8mm(void) { return false; }
 #endif
 
 const cpu_kernels *cpu_kernels_select(uint32_t simd) {
@@ -30,7 +37,8 @@ const cpu_kernels *cpu_kernels_select(uint32_t simd) {
                 __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
     return vnni && simd == UOCR_SIMD_AUTO ? &cpu_kernels_avx512_vnni : &cpu_kernels_avx2;
 #elif defined(__aarch64__)
-    return has_dotprod() && simd == UOCR_SIMD_AUTO ? &cpu_kernels_neon_dotprod : &cpu_kernels_neon;
+    if (simd != UOCR_SIMD_AUTO || !has_dotprod()) return &cpu_kernels_neon;
+    return has_i8mm() ? &cpu_kernels_neon_i8mm : &cpu_kernels_neon_dotprod;
 #else
     return &cpu_kernels_portable;
 #endif
