@@ -12,9 +12,11 @@ from pathlib import Path
 
 from uocr import events
 from uocr.api import UnlimitedOCR
+from uocr.audit import audit
 from uocr.cli import view
 from uocr.export import export
 from uocr.score import character_error_rate
+from uocr.sources import open_source
 
 BEYOND_THE_MODEL = {"two-columns.png": "its print is too small for one view of the built-in model"}
 
@@ -42,7 +44,10 @@ def read_sample(ocr: UnlimitedOCR, file: Path, output: Path) -> None:
             case events.PageFinished(page=page):
                 for line in view.page_lines(page):
                     view.out.print(line, style="dim", markup=False)
-                for warning in view.page_warnings(page, float(ocr.front_end.get("confidence_threshold", 0.0))):
+                with open_source(str(file)) as source:
+                    found = audit(page, source.page(page.index).image)
+                threshold = float(ocr.front_end.get("confidence_threshold", 0.0))
+                for warning in view.page_warnings(page, threshold, found):
                     view.out.print(warning, style="yellow", markup=False)
                 rate = character_error_rate(page.text, truths[page.index])
                 view.out.print(f"character error rate: {100 * rate:.2f} %", style="bold")

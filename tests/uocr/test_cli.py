@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from uocr import cli, errors
+from uocr.audit import Audit
 from uocr.cli.targets import place_names
 from uocr.cli.view import page_lines, page_warnings
-from uocr.document import Block, FinishReason, Page
+from uocr.document import Block, Box, FinishReason, Page
 from uocr.sources import Input
 
 from tests.conftest import BUILT_IN, GOLDEN, SAMPLES
@@ -266,7 +267,9 @@ def test_a_state_folder_that_cannot_be_written_is_told(run, tmp_path: Path, monk
     assert "The journal" in err and "Read without --resume, or set XDG_STATE_HOME" in err
 
 
-def test_what_a_person_should_know_of_a_page_is_said_even_when_quiet(run, blank: str) -> None:
+def test_what_a_person_should_know_of_a_page_is_said_even_when_quiet(
+    run, blank: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def page(*blocks: Block, text_layer: bool = False) -> Page:
         return Page("a.pdf", 6, 10, 10, list(blocks), finish_reason=FinishReason.EOS, has_text_layer=text_layer)
 
@@ -278,7 +281,17 @@ def test_what_a_person_should_know_of_a_page_is_said_even_when_quiet(run, blank:
     assert page_warnings(page(unsure), 0.3) == []
     assert page_warnings(page(), 0.5) == ["page 7: no text found"]
     assert any("text of its own" in line for line in page_lines(page(unsure, text_layer=True)))
+    found = Audit([Box(515, 132, 865, 144), Box(514, 152, 897, 227)], [0])
+    assert page_warnings(page(unsure), 0.3, found) == [
+        "page 7: there is ink that no block covers at 515,132 to 865,144 of 999 and in 1 more place; "
+        "text may be missing",
+        "page 7: 1 block stands where the page is empty; text may be invented",
+    ]
+    assert page_warnings(page(unsure), 0.3, Audit()) == []
     assert run("read", SCREENSHOT, "-q")[2] == ""
+    monkeypatch.setattr("uocr.cli.read.audit", lambda page, picture: Audit([Box(1, 2, 3, 4)]))
+    assert run("read", SCREENSHOT, "-q")[2].endswith("no block covers at 1,2 to 3,4 of 999; text may be missing\n")
+    assert run("read", SCREENSHOT, "-q", "--region", "0,0,962,400")[2] == ""
     assert run("read", blank, "-q")[2] == f"{blank}, page 1: no text found\n"
 
 

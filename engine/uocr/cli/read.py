@@ -13,6 +13,7 @@ import typer
 
 from uocr import errors, events, export, journal
 from uocr.api import UnlimitedOCR
+from uocr.audit import Audit, audit
 from uocr.cli import options, targets, view
 from uocr.control import Control
 from uocr.document import Document, FinishReason, Page
@@ -187,7 +188,7 @@ class Job:
         threshold = float(ocr.front_end.get("confidence_threshold", 0.0))
         try:
             for event in ocr.stream(source, control=self.control, skip=done):
-                self._show(event, threshold)
+                self._show(event, threshold, source)
                 if isinstance(event, events.PageFinished):
                     if event.error is not None:
                         self._fail(event.error.exit_code)
@@ -216,7 +217,7 @@ class Job:
         """Text goes to a terminal while it is read; anywhere else whole documents are written at the end."""
         return self.targets is None and self.format in ("md", "txt") and sys.stdout.isatty()
 
-    def _show(self, event: events.ReadEvent, threshold: float) -> None:
+    def _show(self, event: events.ReadEvent, threshold: float, source: Source) -> None:
         if isinstance(event, events.Progress) and not self.quiet:
             self._bar.show(event.phase, event.done, event.total)
         elif isinstance(event, events.TextDelta) and not self._streams and not self.quiet:
@@ -239,8 +240,17 @@ class Job:
                 elif not self.quiet:
                     for line in view.page_lines(page):
                         view.err.print(line, style="dim", markup=False)
-                for line in view.page_warnings(page, threshold):
+                for line in view.page_warnings(page, threshold, self._audit(page, source)):
                     view.err.print(f"{page.source}, {line}", style="yellow", markup=False)
+
+    def _audit(self, page: Page, source: Source) -> Audit | None:
+        """The page's picture beside its blocks; None where the whole page was not meant to be read, or is gone."""
+        if not page.complete or self.settings.region is not None:
+            return None
+        try:
+            return audit(page, _page_images(source, self.settings)(page))
+        except errors.UocrError:
+            return None
 
     def _deliver(self, document: Document, source: Source, name: str | Path, log: journal.Journal | None) -> None:
         """Writes the result; the journal goes when a complete one was written.

@@ -19,6 +19,7 @@ from uocr.export.target import failed
 from uocr.native import ProfileRow
 
 if TYPE_CHECKING:
+    from uocr.audit import Audit
     from uocr.bench import PhaseTrace
 
 
@@ -188,12 +189,28 @@ def page_lines(page: Page) -> list[str]:
     return lines
 
 
-def page_warnings(page: Page, threshold: float) -> list[str]:
-    """What a person should know before trusting a page's text; `threshold` (0..1) is the model's own."""
+def page_warnings(page: Page, threshold: float, found: Audit | None = None) -> list[str]:
+    """What a person should know before trusting a page's text; `threshold` (0..1) is the model's own.
+
+    found: what comparing the page's picture with its blocks gave.
+    """
     told = []
     if page.confidence is not None and page.confidence < threshold:
         told.append(f"the model is unsure (confidence {page.confidence:.2f}); the text may be wrong")
     if page.complete and not page.text:
         told.append("no text found")
+    if found is not None and page.complete and page.text:
+        if found.missed:
+            first, more = found.missed[0], len(found.missed) - 1
+            also = f" and in {more} more place{'s' if more > 1 else ''}" if more else ""
+            told.append(
+                f"there is ink that no block covers at {first.x1},{first.y1} to {first.x2},{first.y2} of 999"
+                f"{also}; text may be missing"
+            )
+        if found.invented:
+            count = len(found.invented)
+            told.append(
+                f"{count} block{'s stand' if count > 1 else ' stands'} where the page is empty; text may be invented"
+            )
     layer = "; the PDF page has text of its own" if page.has_text_layer else ""
     return [f"page {page.index + 1}: {words}{layer}" for words in told]
