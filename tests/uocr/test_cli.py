@@ -217,7 +217,7 @@ def test_json_of_several_inputs_is_one_document(run, tmp_path: Path) -> None:
     long, pattern = str(tmp_path / ("n" * 300)), str(tmp_path / "*.gif")
     code, out, err = run("read", names[0], long, names[1], pattern, "--json", *QUICK)
     assert [d["source"] for d in json.loads(out)["documents"]] == names
-    assert code == errors.InvalidRequest.exit_code  # the pattern is looked at first
+    assert code == errors.UnreadableFile.exit_code  # the pattern is looked at first
     assert "No file matches" in err and "File name too long" in err
     assert run("read", *names, "--format", "html", *QUICK)[1].count("<html") == 1
 
@@ -314,6 +314,9 @@ def test_one_bad_file_never_stops_the_others(run, tmp_path: Path, blank: str) ->
     ("arguments", "code"),
     [
         (("read", "no-such-file.png"), errors.UnreadableFile),
+        (("read", "no-such-*.png"), errors.UnreadableFile),
+        (("read", ""), errors.UnreadableFile),
+        (("read", str(GOLDEN / "model")), errors.EmptyDocument),
         (("read", SCREENSHOT, "--model", "nowhere/nothing.uocr"), errors.ModelNotFound),
         (("read", SCREENSHOT, "--model", "nonsense"), errors.ModelNotFound),
         (("read", SCREENSHOT, "--memory-budget", "1 MB"), errors.OverBudget),

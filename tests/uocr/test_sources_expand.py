@@ -69,10 +69,20 @@ def test_addresses_standard_input_and_odd_names_pass_through(tmp_path: Path):
 
 
 def test_nothing_found_is_told(tmp_path: Path):
-    with pytest.raises(InvalidRequest, match=r"No file matches .*\*.png"):
+    with pytest.raises(UnreadableFile, match=r"No file matches .*\*.png"):
         expand_inputs([str(tmp_path / "*.png")])
-    with pytest.raises(InvalidRequest, match="holds no picture and no PDF"):
+    with pytest.raises(EmptyDocument, match="holds no picture and no PDF"):
         expand_inputs([tmp_path])
+
+
+def test_an_empty_name_is_refused_and_never_the_current_folder(tmp_path: Path, monkeypatch):
+    make(tmp_path, "a.png")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnreadableFile, match="The name of an input is empty"):
+        expand_inputs([""])
+    with pytest.raises(UnreadableFile, match="The name of an input is empty"):
+        open_source("")
+    assert expand_inputs(["."]) == [Path("a.png")]
 
 
 def test_each_input_knows_the_folder_it_was_found_in(tmp_path: Path):
@@ -93,7 +103,7 @@ def test_names_that_the_system_refuses_are_told_when_they_are_opened(tmp_path: P
         assert expand_inputs([name]) == [Path(name)]
         with pytest.raises(UnreadableFile, match="cannot be opened: "):
             open_source(Path(name))
-    with pytest.raises(InvalidRequest, match="No file matches"):
+    with pytest.raises(UnreadableFile, match="No file matches"):
         expand_inputs([str(tmp_path / ("n" * 300) / "*.png")])
 
 

@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
-from uocr.errors import InvalidRequest, UnreadableFile
+from uocr.errors import EmptyDocument, UnreadableFile
 from uocr.sources.opening import STDIN
 
 SUFFIXES: Final = frozenset({
@@ -41,12 +41,14 @@ class Input:
 def expand_input(arg: str | os.PathLike[str], *, recursive: bool = True) -> list[Input]:
     """What one argument stands for; see `expand_inputs`.
 
-    Raises InvalidRequest for a pattern that matches nothing or a folder with nothing to read,
-    UnreadableFile for a folder that cannot be listed.
+    Raises UnreadableFile for an empty name, a pattern that matches nothing or a folder that cannot be listed,
+    EmptyDocument for a folder with nothing to read.
     """
     if isinstance(arg, str) and (arg == STDIN or _WEB.match(arg)):
         return [Input(arg)]
     text = os.fspath(arg)
+    if not text:  # a variable that is not set; as a path it would mean the current folder
+        raise UnreadableFile('The name of an input is empty; name a file, or "." for the current folder.')
     try:
         path = Path(text).expanduser()
     except RuntimeError:  # "~name" of nobody is a file name like any other
@@ -82,12 +84,12 @@ def _folder(folder: Path, recursive: bool) -> list[Path]:
         files += [Path(root, name) for name in names
                   if not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES]
     if not files:
-        raise InvalidRequest(f"The folder {folder} holds no picture and no PDF.")
+        raise EmptyDocument(f"The folder {folder} holds no picture and no PDF.")
     return sorted(files, key=lambda file: tuple(natural_key(p) for p in file.relative_to(folder).parts))
 
 
 def _pattern(pattern: str) -> list[Path]:
     files = [Path(match) for match in glob.iglob(pattern, recursive=True) if os.path.isfile(match)]
     if not files:
-        raise InvalidRequest(f"No file matches {pattern}.")
+        raise UnreadableFile(f"No file matches {pattern}.")
     return sorted(files, key=lambda file: tuple(natural_key(p) for p in file.parts))

@@ -95,6 +95,8 @@ def _content(thing: Any, name: str | None, limits: Limits) -> Content:
 
 
 def _from_text(text: str, name: str | None, limits: Limits) -> Content:
+    if not text:
+        raise UnreadableFile("The name of an input is empty; name a file.")
     if text == STDIN:
         if sys.stdin is None:
             raise UnreadableFile("Standard input is closed; nothing can be read from it.")
