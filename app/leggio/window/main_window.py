@@ -73,7 +73,7 @@ class MainWindow(QMainWindow):
         self._make_parts()
         self._make_helpers()
         self._lay_out()
-        self.actions_ = Actions(self, self._handlers())
+        self.actions_ = Actions(self, {name: self._keeping(act) for name, act in self._handlers().items()})
         bar = self.actions_.toolbar(self)
         bar.addWidget(self.drag_out)
         self.addToolBar(bar)
@@ -113,7 +113,7 @@ class MainWindow(QMainWindow):
         self.resume = Resume(self.keeper, session, self.choice, store, notice, self)
         shown = ShownPages(model, pages, presenter, session, store)
         self.exporting = ExportController(shown, self.panel, StartedExports(self._data_folder), self)
-        self.drag_out = DragHandle(self.exporting.write_for_drag, self)
+        self.drag_out = DragHandle(self._keeping(self.exporting.write_for_drag), self)
         self.sheets = Sheets(store, session, pages, self.keeper.history, notice, self)
         self.intake = Intake(self.opener, store, notice, self)
         self.ways = WaysOut(session, model, store, self)
@@ -189,6 +189,16 @@ class MainWindow(QMainWindow):
             "diagnostics": self.sheets.diagnostics,
             "about": self.sheets.about,
         }
+
+    def _keeping(self, act: Callable[..., Any]) -> Callable[..., Any]:
+        """`act`, which finds in place what is typed in an open correction: a menu, a tool button and a key take no
+        focus away from it."""
+
+        def keep_and_act(*given: Any) -> Any:
+            self.panel.editor.keep()
+            return act(*given)
+
+        return keep_and_act
 
     def _connect_parts(self) -> None:
         session = self.session
@@ -388,6 +398,7 @@ class MainWindow(QMainWindow):
         """Stop every worker and free the engine. Harmless when done already."""
         if self._quitting:
             return
+        self.panel.editor.keep()  # while there is a history that takes it
         self._quitting = True
         store_places(self, self._splitter, self.store)
         self.opener.close()

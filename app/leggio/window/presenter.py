@@ -97,7 +97,8 @@ class Presenter(QObject):
         return self._lives.get(self._item.key) if self._item is not None else None
 
     def show(self, item: PageItem | None) -> None:
-        """Make `item` the page that is seen."""
+        """Make `item` the page that is seen; an open correction of the page before it is kept."""
+        self.panel.editor.keep()
         self._item = item
         self._image = None
         self._pinned = -1
@@ -139,7 +140,7 @@ class Presenter(QObject):
     def _fill_text(self) -> None:
         item, live = self._item, self._live
         assert item is not None
-        self.panel.show_blocks(self.blocks, editable=live is None and item.page is not None)
+        self.panel.show_blocks(self.blocks, editable=item.state is not PageState.READING and item.page is not None)
         if live is not None and live.open:
             self.panel.begin_block(live.label)
             self.panel.grow_block(live.text)
@@ -169,6 +170,7 @@ class Presenter(QObject):
         item = self._item
         if item is None or item.key != key or item.rotate != rotate:
             return
+        self.panel.editor.keep()  # the text may be laid out anew, with pictures
         self._image = image
         canvas = self._desk.canvas
         canvas.set_page(image, width, height)
@@ -243,6 +245,9 @@ class Presenter(QObject):
     # -- streaming -----------------------------------------------------------------------------------------
 
     def _began(self, item: PageItem, started: PageStarted) -> None:
+        if self._item is not None and self._item.state is PageState.READING:  # it, or another of its pass
+            self.panel.editor.keep()
+            self.panel.set_editable(False)
         self._lives[item.key] = LivePage(item, started)
         if item is self._item:
             self._show_text()
@@ -296,6 +301,8 @@ class Presenter(QObject):
         live = self._lives.pop(item.key, None)
         if item is not self._item:
             return
+        if item.page is not page:  # the earlier reading stays, and what is being corrected in it
+            self.panel.editor.keep()
         self._desk.canvas.set_writing(-1)
         if live is not None and len(live.blocks) == len(page.blocks) and item.page is page:
             self.panel.set_editable(True)
