@@ -9,6 +9,7 @@ from pathlib import Path
 import pymupdf
 import pytest
 from leggio.export.dialog import ExportChoice, ExportDialog, suggested_name
+from leggio.look.told import notes_told
 from leggio.pages.items import DocumentItem, PageItem, PageState
 from PIL import Image
 from PySide6.QtCore import QMimeData, QTimer
@@ -200,3 +201,28 @@ def test_dragging_the_result_out_makes_a_file(rich, monkeypatch):
     assert [Path(u.toLocalFile()).name for u in urls] == ["one.md"]
     assert Path(urls[0].toLocalFile()).read_text().startswith("# Prices")
     assert carried[0].text().startswith("# Prices")
+
+
+def test_pages_that_failed_are_left_out_and_named(qtbot, window, picture, tmp_path):
+    read_all(qtbot, window, [picture("one.png"), picture("two.png"), picture("three.png")])
+    for item in window.model.items[1:]:
+        item.page = Page(item.document.name, 0, 0, 0, finish_reason=FinishReason.ERROR, error="gone")
+    assert len(window.exporting.items("all")) == 1
+    write(qtbot, window, tmp_path / "out.pdf", choice("pdf"))
+    text = window.panel.notice.text
+    assert "Saved out.pdf (1 pages)." in text
+    assert "Left out, since they could not be read: pages of three.png (1); two.png (1)." in text
+    with pymupdf.open(tmp_path / "out.pdf") as document:
+        assert document.page_count == 1
+
+
+def test_remarks_that_do_not_fit_are_counted_and_all_in_the_hover():
+    told = notes_told([f"page {n}: odd" for n in range(1, 6)], most=3)
+    assert told.text == "Page 1: odd. Page 2: odd. Page 3: odd. And 2 more; point here to read them."
+    assert told.detail.endswith("Page 5: odd.")
+
+
+def test_a_very_long_name_does_not_swallow_the_sentence(qtbot, rich, tmp_path):
+    name = "n" * 200 + ".txt"
+    write(qtbot, rich, tmp_path / name, choice("txt"))
+    assert rich.panel.notice.text == f"Saved {'n' * 30}…{'n' * 25}.txt (2 pages)."

@@ -258,7 +258,7 @@ def test_a_picture_block_gives_one_picture_a_box_then_its_text():
     ],
 )
 def test_a_page_that_is_not_complete_says_why(reason, error, expected):
-    assert notice_of(page(index=2, finish=reason, error=error)) == expected
+    assert notice_of(page(("text", "a"), index=2, finish=reason, error=error)) == expected
 
 
 @pytest.mark.parametrize(

@@ -455,3 +455,28 @@ def test_drawn_marks_are_not_covered(tmp_path):
     export(document(page()), tmp_path / "a.pdf", page_images=lambda page: image)
     with pymupdf.open(tmp_path / "a.pdf") as result:
         assert box_of_ink(result[0].get_pixmap(dpi=200)) == Box(100, 200, 300, 400)
+
+
+def test_pages_that_failed_have_a_page_of_normal_size_and_the_first_note(tmp_path):
+    gone = [Page("b.png", i, 0, 0, finish_reason=FinishReason.ERROR, error="b.png is gone") for i in (5, 6, 7)]
+    layer = page(("text", "a"), has_text_layer=True)
+    source = pymupdf.open()
+    source.new_page()
+    source.save(tmp_path / "scan.pdf")
+    done = export(
+        [layer, *gone],
+        tmp_path / "out.pdf",
+        originals=lambda page: tmp_path / "scan.pdf" if page is layer else None,
+        page_images=lambda page: None,
+    )
+    assert done.notes == [
+        "b.png, pages 6-8: not read, so there is no text",
+        "b.png, pages 6-8: its picture is not to be had",
+        "scan.pdf, page 1: it has text already and was left as it is",
+    ]
+    assert done.serious == 2
+    with pymupdf.open(tmp_path / "out.pdf") as result:
+        assert [tuple(p.rect[2:]) for p in result][1:] == [(595, 842)] * 3
+        assert result[1].get_text().strip() == "Page 6 could not be read"
+        (note,) = result[1].annots()
+        assert note.info["content"] == "Page 6 could not be read: b.png is gone"

@@ -12,18 +12,23 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox, QProgressDialog
 from uocr.document import Block
 from uocr.errors import Cancelled, OutputExists, UocrError
 from uocr.export import Exported, export
+from uocr.export.notes import number_ranges
 
 from leggio.export.clipboard import copy
 from leggio.export.dialog import ExportChoice, ExportDialog, suggested_name
 from leggio.export.started import StartedExports
-from leggio.export.work import Exporter, ExportOrder, PageSources, documents_of
+from leggio.export.work import Exporter, ExportOrder, PageSources, documents_of, was_read
 from leggio.look.notice import Choice
 from leggio.look.told import Told, notes_told, told
+from leggio.look.units import elided
 from leggio.pages.items import PageItem
 from leggio.reading.engine import EngineFacts
 from leggio.transcript.panel import TranscriptPanel
 from leggio.transcript.source import block_markdown
 from leggio.transcript.view import clean_html
+
+_NAMED = 3
+"""Documents named in a sentence about pages that were left out."""
 
 
 class Shown(Protocol):
@@ -92,14 +97,32 @@ class ExportController(QObject):
 
     def items(self, scope: str) -> list[PageItem]:
         """Pages that were read, in list order: the chosen ones, the current document's, or all."""
+        return [i for i in self._in_scope(scope) if was_read(i)]
+
+    def _in_scope(self, scope: str) -> list[PageItem]:
+        """Pages that reading ended for, those that failed included."""
         current = self._shown.item
-        read = [i for i in self._shown.all_items() if i.page is not None]
+        over = [i for i in self._shown.all_items() if i.page is not None]
         if scope == "page":
             chosen = [i for i in self._shown.chosen_items() if i.page is not None]
-            return chosen or [i for i in read if i is current]
+            return chosen or [i for i in over if i is current]
         if scope == "document":
-            return [i for i in read if current is not None and i.document is current.document]
-        return read
+            return [i for i in over if current is not None and i.document is current.document]
+        return over
+
+    def _left_out(self, scope: str) -> str:
+        """A sentence that names the pages of `scope` that failed and are not in the file; empty without any."""
+        numbers: dict[str, list[int]] = {}
+        for item in self._in_scope(scope):
+            if not was_read(item):
+                numbers.setdefault(item.document.name, []).append(item.number)
+        if not numbers:
+            return ""
+        listed = [f"{elided(name)} ({number_ranges(pages)})" for name, pages in numbers.items()]
+        named = "; ".join(listed[:_NAMED])
+        if len(listed) > _NAMED:
+            named = self.tr("{0} and {1} more documents").format(named, len(listed) - _NAMED)
+        return self.tr("Left out, since they could not be read: pages of {0}.").format(named)
 
     def write_for_drag(self, folder: Path) -> Path | None:
         """The current document as Markdown in `folder`, at once; None when nothing was read."""
@@ -133,6 +156,9 @@ class ExportController(QObject):
             return
         counts = {scope: len(self.items(scope)) for scope in ("page", "document", "all")}
         text_layer = any(i.page is not None and i.page.has_text_layer for i in self.items("all"))
+        if not counts["all"]:
+            self._panel.notice.mention(self.tr("No page was read: there is nothing to export."))
+            return
         dialog = ExportDialog(counts, self._window, text_layer=text_layer)
         accepted, choice = dialog.exec() == QDialog.DialogCode.Accepted, dialog.choice
         dialog.deleteLater()
@@ -180,6 +206,7 @@ class ExportController(QObject):
             choice.pictures,
             overwrite,
             choice.add_to_text_layer,
+            choice.scope,
         )
         self.busy = True
         self._progress = QProgressDialog(
@@ -211,13 +238,16 @@ class ExportController(QObject):
         self._over(order)
         files = result.files
         if len(files) == 1:
-            words = self.tr("Saved {0} ({1} pages).").format(files[0].name, result.pages)
+            words = self.tr("Saved {0} ({1} pages).").format(elided(files[0].name), result.pages)
         else:
             words = self.tr("Saved {0} files in {1}.").format(len(files), order.path.parent.name)
-        notes = notes_told(result.notes[:3])
+        left_out = self._left_out(order.scope)
+        notes = notes_told(result.notes, most=3)
+        told_all = " ".join(str(part) for part in (words, left_out, notes) if part)
+        kind = "warn" if left_out or result.serious else "info"
         folder = QUrl.fromLocalFile(str(order.path.parent))
         choices: list[Choice] = [(self.tr("Show in folder"), lambda: _open_folder(folder))]
-        self._panel.notice.tell(Told(f"{words} {notes}".strip(), notes.detail), "info", choices)
+        self._panel.notice.tell(Told(told_all, notes.detail), kind, choices)
 
     def _failed(self, order: ExportOrder, error: Exception) -> None:
         self._over(order)
@@ -241,7 +271,7 @@ class ExportController(QObject):
         box.setDefaultButton(other)
         box.setEscapeButton(stay)
         box.exec()
-        choice = ExportChoice(order.format, "all", order.per_page, order.pictures, order.add_to_text_layer)
+        choice = ExportChoice(order.format, order.scope, order.per_page, order.pictures, order.add_to_text_layer)
         items = self._items_of(order)
         if box.clickedButton() is replace:
             self.write(items, order.path, choice, overwrite=True)

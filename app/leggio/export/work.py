@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal
 from uocr.document import Document, Page
 from uocr.errors import Cancelled, UocrError
 from uocr.export import Exported, export
+from uocr.export.content import is_missing
 
 from leggio.pages.items import PageItem
 from leggio.pages.pictures import turned
@@ -30,6 +31,13 @@ class ExportOrder:
     pictures: bool = True
     overwrite: bool = False
     add_to_text_layer: bool = False
+    scope: str = "all"
+    """What was chosen: "page", "document" or "all"."""
+
+
+def was_read(item: PageItem) -> bool:
+    """Whether there is something of `item` to write: its text, or that it is blank."""
+    return item.page is not None and not is_missing(item.page)
 
 
 def documents_of(

@@ -53,13 +53,20 @@ def told(error: Exception, subject: str = "", words: str = "") -> Told:
     return Told(words or _sentence(error, subject), str(error))
 
 
-def notes_told(notes: Sequence[str]) -> Told:
-    """Remarks that uocr made (`notes`, `problems`): sentences, or in a translated window how many there are."""
+def notes_told(notes: Sequence[str], most: int = 0) -> Told:
+    """Remarks that uocr made (`notes`, `problems`): sentences, or in a translated window how many there are.
+
+    With `most`, only so many are shown, with how many more there are; the hover has them all.
+    """
     if not notes:
         return Told("")
-    exact = " ".join(_as_sentence(note) for note in notes)
+    sentences = [_as_sentence(note) for note in notes]
+    exact = "\n".join(sentences) if most else " ".join(sentences)
     if not is_translated():
-        return Told(exact)
+        if not most or len(notes) <= most:
+            return Told(" ".join(sentences))
+        more = translate("Told", "And {0} more; point here to read them.").format(len(notes) - most)
+        return Told(" ".join([*sentences[:most], more]), exact)
     one = translate("Told", "There is a remark on this; point here to read it.")
     many = translate("Told", "There are {0} remarks on this; point here to read them.")
     return Told(one if len(notes) == 1 else many.format(len(notes)), exact)

@@ -32,6 +32,14 @@ def bytes_text(count: int) -> str:
     return f"{number_text(value, digits)} {unit}"
 
 
+def elided(name: str, most: int = 60) -> str:
+    """A file's name, its middle left out where it is longer than `most` characters; the end with its suffix stays."""
+    if len(name) <= most:
+        return name
+    kept = most - 1
+    return f"{name[: kept - kept // 2]}…{name[-(kept // 2) :]}"
+
+
 def duration_text(seconds: float) -> str:
     """Minutes and hours, rounded as a person would say them."""
     minutes = max(1, round(seconds / 60))

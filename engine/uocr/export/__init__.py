@@ -17,6 +17,7 @@ from pathlib import Path
 
 from uocr.document import Document, Page
 from uocr.errors import InvalidRequest, OutputFailed
+from uocr.export.content import is_missing
 from uocr.export.json_file import load_json
 from uocr.export.pictures import PageImages, PictureFolder
 from uocr.export.target import ABANDONED_S, output_file, remove_leftovers
@@ -48,6 +49,8 @@ class Exported:
     """Folder of the cut-out pictures, None when there are none."""
     pages: int = 0
     notes: list[str] = field(default_factory=list)
+    serious: int = 0
+    """How many of the notes, at their start, say that something of a page is missing."""
 
 
 def export(
@@ -81,9 +84,9 @@ def export(
     path = Path(path)
     writer_class = _writer_class(format or path.suffix.lstrip("."), path)
     job = Job(PictureFolder(path, overwrite=overwrite), pictures, page_images, originals, add_to_text_layer)
-    result = Exported(notes=job.notes)
+    result = Exported()
     if remove_leftovers(path, time.time() - ABANDONED_S):
-        job.notes.append("what an earlier export to this name had left half written was removed")
+        job.notes.general.append("what an earlier export to this name had left half written was removed")
     kept = _KeptText()
     pages = kept.watch(_pages(documents))
     try:
@@ -104,6 +107,7 @@ def export(
     finally:
         job.folder.close()
     result.pages = kept.count
+    result.notes, result.serious = job.notes.sentences(), job.notes.serious
     result.pictures = job.folder.path if job.folder.count else None
     return result
 
@@ -125,6 +129,9 @@ def _write(
         writer = writer_class(partial, job)
         try:
             for document, page in pages:
+                job.notes.saw(page)
+                if is_missing(page):
+                    job.notes.add(page, "not read, so there is no text", serious=True)
                 writer.page(document, page)
             writer.finish()
         except BaseException:

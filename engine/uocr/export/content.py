@@ -228,10 +228,16 @@ _REASONS = {
 }
 
 
+def is_missing(page: Page) -> bool:
+    """Whether nothing of `page` was read: it failed before its first block, or its turn never came."""
+    return not page.blocks and page.finish_reason in (FinishReason.ERROR, FinishReason.NOT_READ)
+
+
 def notice_of(page: Page) -> str | None:
     """One line to print with a page that was not read to its end; None for a complete one."""
     if page.complete:
         return None
-    reason = f"Page {page.index + 1} {_REASONS[page.finish_reason]}"
+    words = "could not be read" if is_missing(page) and page.error else _REASONS[page.finish_reason]
+    reason = f"Page {page.index + 1} {words}"
     error = " ".join(clean(page.error)[0].split()) if page.error else ""
     return f"{reason}: {error}" if error else f"{reason}."

@@ -65,7 +65,6 @@ class DocxWriter(Writer):
         crops = self.job.crops(page)
         for part in self.parts(page):
             self._part(part, page, crops)
-        self.job.notes += crops.notes
         notice = notice_of(page)
         if notice:
             self._paragraph("Intense Quote").add_run(notice)
@@ -127,8 +126,8 @@ class DocxWriter(Writer):
 
     def _table(self, table: Table, page: Page) -> None:
         if table.width > COLUMN_LIMIT:
-            self.job.notes.append(f"page {page.index + 1}: a table of {table.width} columns was written as "
-                                  f"lines, Word takes {COLUMN_LIMIT}")
+            self.job.notes.add(
+                page, f"a table of {table.width} columns was written as lines, Word takes {COLUMN_LIMIT}")
             for row in table.grid():
                 text = "\t".join("" if cell is None else " ".join(map(plain, cell.lines)) for cell in row)
                 self._paragraph().add_run(text)

@@ -67,7 +67,6 @@ class HtmlWriter(Writer):
         crops = self.job.crops(page)
         pieces = [self._picture(part, crops) if isinstance(part, Picture) else part_html(part)
                   for part in self.parts(page)]
-        self.job.notes += crops.notes
         notice = notice_of(page)
         if notice:
             pieces.append(f'<p class="notice">{html.escape(notice)}</p>')

@@ -38,7 +38,6 @@ class MarkdownWriter(Writer):
                 pieces.append("<!-- -->")  # two lists in a row would become one, numbered anew
             pieces.append(self._picture(part, crops) if isinstance(part, Picture) else part_markdown(part))
             before = part
-        self.job.notes += crops.notes
         notice = notice_of(page)
         if notice:
             pieces.append(f"> **{escape(notice)}**")

@@ -19,7 +19,7 @@ from PIL import Image
 
 from uocr.document import Document, Page
 from uocr.export.characters import clean
-from uocr.export.content import notice_of
+from uocr.export.content import is_missing, notice_of
 from uocr.export.pdf_font import ASCENT, InvisibleFont, advance
 from uocr.export.pdf_page import PageFrame, add_content, add_font
 from uocr.export.pictures import jpeg
@@ -35,6 +35,7 @@ _SYSTEM_ERRORS = (
 )
 _KEEP_ENCRYPTION = 0  # pymupdf.PDF_ENCRYPT_KEEP, which the library defines only at run time
 _DEFAULT_DPI = 200
+_A4 = (595.0, 842.0)
 _MAX_SIDE = 14_400
 """Points: the largest page side that PDF readers accept."""
 
@@ -58,7 +59,6 @@ class PdfWriter(Writer):
                     return
         crops = self.job.crops(page)
         image = crops.image
-        self.job.notes += crops.notes
         with MUPDF_LOCK, _as_os_error():
             if not isinstance(self._part, _PicturePart):
                 self._begin(_PicturePart(self._new_file(), document))
@@ -72,7 +72,7 @@ class PdfWriter(Writer):
         try:
             found = self.job.originals(page)
         except Exception as error:  # an original that is gone must not lose the text of all pages
-            self.job.notes.append(f"page {page.index + 1}: its original is not to be had: {error}")
+            self.job.notes.add(page, f"its original is not to be had: {error}", serious=True)
             return None
         return Original(Path(found)) if isinstance(found, str | Path) else found
 
@@ -83,10 +83,10 @@ class PdfWriter(Writer):
             try:
                 part = _OriginalPart(self._new_file(), original)
             except Exception as error:  # MuPDF's own types differ by version
-                self.job.notes.append(f"page {page.index + 1}: its original cannot be opened: {error}")
+                self.job.notes.add(page, f"its original cannot be opened: {error}", serious=True)
                 return False
         if page.index >= len(part.document):
-            self.job.notes.append(f"page {page.index + 1}: the original PDF has no such page")
+            self.job.notes.add(page, "the original PDF has no such page", serious=True)
             if part is not self._part:
                 part.document.close()
             return False
@@ -200,7 +200,7 @@ class _OriginalPart(_Part):
             return
         self._done.add(page.index)
         if page.has_text_layer and not job.add_to_text_layer:
-            job.notes.append(f"page {page.index + 1}: it has text already and was left as it is")
+            job.notes.add(page, "it has text already and was left as it is")
             return
         self.add_text(self.document[page.index], page)
 
@@ -232,7 +232,8 @@ class _PicturePart(_Part):
         if image is not None:
             target.insert_image(target.rect, stream=_picture_file(image))
         else:
-            target.insert_text((36, 48), f"No picture of page {page.index + 1}", fontsize=11)
+            words = "Page {} could not be read" if is_missing(page) else "No picture of page {}"
+            target.insert_text((36, 48), words.format(page.index + 1), fontsize=11)
         self.add_text(target, page)
         self._waiting += 1
 
@@ -263,6 +264,8 @@ def _picture_file(image: Image.Image) -> bytes:
 def _size_in_points(page: Page, image: Image.Image | None) -> tuple[float, float]:
     """Page size: the picture's at the resolution it claims where that is credible, at 200 dpi otherwise."""
     width, height = image.size if image is not None else (page.width, page.height)
+    if not width or not height:
+        return _A4  # a page that could not even be opened
     dpi = float(_DEFAULT_DPI)
     claimed = image.info.get("dpi") if image is not None else None
     if isinstance(claimed, tuple) and len(claimed) == 2 and 50 <= min(claimed) and max(claimed) <= 2400:

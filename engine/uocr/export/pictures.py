@@ -12,6 +12,7 @@ from PIL import Image
 
 from uocr.document import Box, Page
 from uocr.errors import OutputExists
+from uocr.export.notes import Notes
 from uocr.export.target import failed, partial_name, refuse_existing
 
 PageImages = Callable[[Page], Image.Image | None]
@@ -23,29 +24,28 @@ _JPEG_QUALITY = 90
 class PageCrops:
     """Cuts pictures out of one page, whose picture is fetched at the first cut and freed with the object."""
 
-    def __init__(self, page: Page, page_images: PageImages | None) -> None:
+    def __init__(self, page: Page, page_images: PageImages | None, notes: Notes) -> None:
         self._page = page
         self._page_images = page_images
         self._image: Image.Image | None = None
         self._fetched = False
-        self.notes: list[str] = []
+        self._notes = notes
 
     @property
     def image(self) -> Image.Image | None:
-        """The page's picture, None when there is none; why is told once in `notes`."""
+        """The page's picture, None when there is none; why is told once in the notes."""
         if not self._fetched:
             self._fetched = True
-            number = self._page.index + 1
             if self._page_images is None:
-                self.notes.append(f"page {number}: no picture of it was given")
+                self._notes.add(self._page, "no picture of it was given", serious=True)
                 return None
             try:
                 self._image = self._page_images(self._page)
             except Exception as error:  # a page picture that is gone must not lose the text of all pages
-                self.notes.append(f"page {number}: its picture cannot be read: {error}")
+                self._notes.add(self._page, f"its picture cannot be read: {error}", serious=True)
                 return None
             if self._image is None:
-                self.notes.append(f"page {number}: its picture is not to be had")
+                self._notes.add(self._page, "its picture is not to be had", serious=True)
         return self._image
 
     def cut(self, box: Box) -> bytes | None:
@@ -55,7 +55,7 @@ class PageCrops:
             return None
         left, top, right, bottom = place = box.pixels(*image.size)
         if left >= right or top >= bottom:
-            self.notes.append(f"page {self._page.index + 1}: a box that covers no pixel was left out")
+            self._notes.add(self._page, "a box that covers no pixel was left out")
             return None
         return jpeg(image.crop(place))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from uocr.document import Document, Page
 from uocr.export.content import Part, parts_of
+from uocr.export.notes import Notes
 from uocr.export.pictures import PageCrops, PageImages, PictureFolder
 
 
@@ -33,10 +34,10 @@ class Job:
     page_images: PageImages | None = None
     originals: Originals | None = None
     add_to_text_layer: bool = False
-    notes: list[str] = field(default_factory=list)
+    notes: Notes = field(default_factory=Notes)
 
     def crops(self, page: Page) -> PageCrops:
-        return PageCrops(page, self.page_images)
+        return PageCrops(page, self.page_images, self.notes)
 
 
 class Writer(ABC):
@@ -73,4 +74,4 @@ class Writer(ABC):
         """Tell that `count` characters of `page` could not be written as they are."""
         if count:
             were = "characters were" if count > 1 else "character was"
-            self.job.notes.append(f"page {page.index + 1}: {count} control {were} replaced or removed")
+            self.job.notes.add(page, f"{count} control {were} replaced or removed")
