@@ -217,7 +217,7 @@ class _Transcript:
         rest = self.decoder.flush()
         parsed = self._take(self.parser.push(rest, [])) if rest else []
         self.page.raw_text += rest
-        self.parser.finish()
+        self.parser.finish(cut=finish is not FinishReason.EOS)
         parsed += self._take(self.parser.last_events)
         for i, (page, found) in enumerate(zip(self.pages, self.parser.pages, strict=True)):
             page.blocks = found.blocks

@@ -6,11 +6,13 @@ written.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pymupdf
 import pytest
 from uocr import FinishReason, UnlimitedOCR, errors, events, export, native
+from uocr.markup import BlockText
 from uocr.views import visual_tokens
 
 from tests.conftest import SAMPLES
@@ -72,6 +74,24 @@ def test_a_page_too_dense_for_its_tokens_keeps_its_text_and_says_so(ocr: Unlimit
     export.export(document, tmp_path / "out.md")
     text = (tmp_path / "out.md").read_text()
     assert "cut short" in text and "limit" in text
+
+
+@pytest.mark.parametrize("tokens", [1, 5])
+def test_a_page_cut_inside_its_first_tag_shows_no_markup(ocr: UnlimitedOCR, tokens: int) -> None:
+    """Neither in a text format nor while it streams; `raw_text` alone keeps it."""
+    shown, document = "", None
+    for event in ocr.stream(SAMPLES / "screenshot.png", max_new_tokens=tokens):
+        if isinstance(event, events.BlockEvent) and isinstance(event.event, BlockText):
+            shown += event.event.delta
+        elif isinstance(event, events.DocumentFinished):
+            document = event.document
+    assert document is not None and document.pages[0].finish_reason is FinishReason.LENGTH
+    assert document.pages[0].raw_text.startswith("<|det|>") and shown == document.pages[0].text == ""
+    for format in ("txt", "md", "html"):
+        text = export.to_text(document, format)
+        assert "det|" not in text and "cut short" in text
+    page = json.loads(export.to_text(document, "json"))["documents"][0]["pages"][0]
+    assert page["blocks"] == []
 
 
 def test_a_prompt_that_leaves_no_room_is_refused_with_numbers(ocr: UnlimitedOCR) -> None:

@@ -131,6 +131,57 @@ def test_what_is_no_tag_stays_as_text_and_is_reported(text, expected):
         assert parse(text).problems
 
 
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "<|det|>",
+        "<|det|>title",
+        "<|det|>title [",
+        "<|det|>title [12, 70, 400",
+        "<|det|>text [[1, 2, 3, 4], [5",
+        "<|det|>title [12, 70, 400, 90]",
+        "<|det|>title [12, 70, 400, 90]<",
+        "<|det|>title [12, 70, 400, 90]<|/de",
+        "<|ref|>total",
+        "<|ref|>total<|/re",
+        "<|ref|>total<|/ref|>",
+        "<|ref|>total<|/ref|> <|",
+        "<|ref|>total<|/ref|><|det|>[[1, 2",
+        "<|de",
+        "<|",
+        "<PAG",
+    ],
+)
+def test_a_tag_in_which_the_output_was_cut_off_gives_no_text(tag):
+    for before, texts in (("", []), ("<|det|>text [1, 2, 3, 4]<|/det|>ok \n", ["ok"]), ("plain ", ["plain"])):
+        for pieces in ([before + tag], list(before + tag)):
+            parser = MarkupParser()
+            events = [event for piece in pieces for event in parser.push(piece)]
+            assert [block.text for block in parser.finish(cut=True)] == texts
+            events += parser.last_events
+            assert "".join(e.delta for e in events if isinstance(e, BlockText)) == "".join(texts)
+            assert parser.pages[0].problems == [
+                "the output was cut off inside the tag of a block; that block is left out"
+            ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a <",
+        "half a sen",
+        "<|det|>text [see the note below",
+        "<|det|>text [1, 2, 3, 4] Hello",
+        "<|det|>" + "word " * 20,
+        "<|ref|>" + "word " * 20,
+    ],
+)
+def test_a_cut_never_takes_what_may_be_text_of_the_page(text):
+    parser = MarkupParser()
+    parser.push(text)
+    assert [block.text for block in parser.finish(cut=True)] == [text.strip()]
+
+
 def test_a_trailing_end_of_sequence_mark_is_dropped_by_parse():
     assert blocks_of("  \n<|det|>text [1, 2, 3, 4]<|/det|> kept \n<｜end▁of▁sentence｜>") == [
         ("text", ((1, 2, 3, 4),), "kept")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from uocr.document import Block, Box, Token
 from uocr.markup.confidence import TokenSpans, geometric_mean, words_of
 from uocr.markup.events import BlockFinished, BlockStarted, BlockText, Event, PageMark, Problem
-from uocr.markup.tags import DEFAULT_LABEL, Tag, read_tag, shorten
+from uocr.markup.tags import DEFAULT_LABEL, Tag, begins_tag, read_tag, shorten
 
 PAGE_MARK, REF_OPEN, REF_CLOSE, DET_OPEN, DET_CLOSE = "<PAGE>", "<|ref|>", "<|/ref|>", "<|det|>", "<|/det|>"
 END_OF_SEQUENCE = "<｜end▁of▁sentence｜>"
@@ -106,9 +106,15 @@ class MarkupParser:
             self._settle()
         return self._take_events()
 
-    def finish(self) -> list[Block]:
-        """The output is over: every block in order. `last_events` has what this last step produced."""
+    def finish(self, *, cut: bool = False) -> list[Block]:
+        """The output is over: every block in order. `last_events` has what this last step produced.
+
+        cut: the output was ended (token limit, loop, cancelled) before the model ended it. A tag or mark that it
+        was in the middle of then gives no text; whatever else is unfinished stays as text.
+        """
         if self._pages is None:
+            if cut:
+                self._drop_cut_tag()
             while self._tag_marks:
                 self._abandon_tag(len(self._buffer), "is not finished at the end of the output")
                 self._settle()
@@ -227,6 +233,21 @@ class MarkupParser:
         if self._block_has_tag:
             self._close_block()
         self._content(end)
+
+    def _drop_cut_tag(self) -> None:
+        """Forget the beginning of a tag or mark in which the output was cut off."""
+        if self._tag_marks:
+            # Behind `_searched` stands at most the beginning of the tag's next mark.
+            body = self._buffer[self._tag_marks[-1][1]:self._searched]
+            ref = self._buffer.startswith(REF_OPEN)
+            labelled = len(self._tag_marks) == 3
+            if not begins_tag(body, label=not labelled, boxes=labelled or not ref):
+                return
+            self._tag_marks = []
+        elif len(self._buffer) < 2:  # nothing, or one "<", which is likelier the page's own
+            return
+        self._problem("the output was cut off inside the tag of a block; that block is left out", self._offset)
+        self._drop(len(self._buffer))
 
     # Content: text into the current block.
 

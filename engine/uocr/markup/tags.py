@@ -20,6 +20,7 @@ _LABEL_LIMIT = 64
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _WORD = re.compile(r"\w")
+_BEGUN_BOXES = re.compile(r"[\[\]0-9\s,.+-]*")
 
 
 @dataclass(slots=True)
@@ -60,6 +61,18 @@ def read_tag(body: str, ref_label: str | None = None) -> Tag | None:
                                for m in _NUMBER.finditer(group.group(1)))
     tag.boxes = tuple(boxes)
     return tag
+
+
+def begins_tag(body: str, *, label: bool, boxes: bool) -> bool:
+    """Whether `body`, all there is behind a tag's last mark, looks like the beginning of what belongs there.
+
+    label, boxes: whether a label and boxes may stand there. Boxes must be made of numbers: words in brackets may be
+    the page's.
+    """
+    words = body.partition("[")[0] if boxes else body
+    if len(words.strip()) > (_LABEL_LIMIT if label else 0):
+        return False
+    return _BEGUN_BOXES.fullmatch(body, len(words)) is not None
 
 
 def _read_box(inside: str, problems: list[str]) -> Box | None:
