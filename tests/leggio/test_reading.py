@@ -170,8 +170,8 @@ def test_a_blank_page_is_blank_not_failed_and_numbering_stays(qtbot, make_window
 def test_a_refused_run_shows_the_table_and_ways_out(qtbot, make_window, picture):
     def refuse(number: int) -> str:
         raise OverBudget(
-            "This page needs 9.0 GB, the budget is 4.0 GB.",
-            {"model views": 6_000_000_000, "KV cache": 3_000_000_000},
+            "In MB: KV cache 3000.0. One view of 640 pixels would fit.",
+            {"model views": 6_000_000_000, "KV cache": 3_000_000_000, "vision workspace": 1_000_000_000},
             9_000_000_000,
             4_000_000_000,
         )
@@ -180,10 +180,13 @@ def test_a_refused_run_shows_the_table_and_ways_out(qtbot, make_window, picture)
     read_all(qtbot, window, [picture()])
     notice = window.panel.notice
     assert window.model.item(0).state is PageState.FAILED
-    assert "9.0 GB" in notice.text
+    assert notice.text == "page.png needs 9.00 GB of memory, the budget is 4.00 GB."
+    assert notice.detail.startswith("In MB:")
     assert notice.detail_rows() == [
         ("Model", "6.00 GB"),
         ("Text memory", "3.00 GB"),
+        ("Looking", "1.00 GB"),
+        ("Not held at the same time", "\N{MINUS SIGN}1.00 GB"),
         ("Needed", "9.00 GB"),
         ("Budget", "4.00 GB"),
     ]

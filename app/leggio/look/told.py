@@ -1,8 +1,8 @@
 """Errors in the window's language.
 
-uocr tells every error in one exact English sentence. An English window shows that sentence. A translated window says
-the same by the error's class and what it carries (the cause, numbers, what changed), and keeps the exact English
-words for the hover text.
+uocr tells every error in one exact English sentence. An English window shows that sentence, but for a refusal, whose
+numbers stand in a table below it. A translated window says the same by the error's class and what it carries (the
+cause, numbers, what changed). Both keep the exact English words for the hover text.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def told(error: Exception, subject: str = "", words: str = "") -> Told:
     if isinstance(error, OSError):
         reason = system_reason(error) or error.strerror or str(error)
         return Told(words or translate("Told", "{0} cannot be opened: {1}.").format(subject, reason))
-    if not is_translated():
+    refused = isinstance(error, errors.OverBudget) and error.needed > 0  # uocr's sentence holds a table of its own
+    if not is_translated() and not refused:
         return Told(str(error))
     return Told(words or _sentence(error, subject), str(error))
 

@@ -61,6 +61,13 @@ def refusal_rows(error: object) -> list[Row]:
     rows = [
         Row(category_name(name), bytes_text(size), category_help(name)) for name, size in error.estimate.items() if size
     ]
+    apart = sum(error.estimate.values()) - error.needed
+    if error.estimate and apart > 0:
+        words = translate("Memory", "Not held at the same time")
+        why = translate(
+            "Memory", "The page is looked at before it is written: of these two, what takes less counts in the other."
+        )
+        rows.append(Row(words, f"\N{MINUS SIGN}{bytes_text(apart)}", why))
     needed = translate("Memory", "The most that is held at one time; what is given back meanwhile counts once.")
     budget = translate("Memory", "The most that Leggio may take, set under Settings, Model.")
     return [
