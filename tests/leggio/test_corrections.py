@@ -7,6 +7,7 @@ import sqlite3
 import threading
 
 import pytest
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QGuiApplication
 
 from .scripted import ScriptedEngine
@@ -88,3 +89,93 @@ def test_what_is_dragged_out_holds_what_is_being_typed(qtbot, window, picture, t
     type_into(window)
     path = window.drag_out._make(tmp_path)
     assert TYPED in path.read_text("utf-8")
+
+
+# -- readings that take the place of a corrected text
+
+MODELS = "The morning boat left with sixty-three passengers."
+
+
+def corrected(qtbot, window, picture, name="1.png"):
+    """A page that was read, with one block corrected."""
+    read_all(qtbot, window, [picture(name)])
+    item = window.model.items[-1]
+    window.pages.show_item(item)
+    window.corrections.take(1, TYPED)
+    assert item.page.blocks[1].text == TYPED
+    return item
+
+
+def says(window, item) -> str:
+    assert window.presenter.item is item and item.page.blocks[1].text in window.panel.view.toPlainText()
+    return item.page.blocks[1].text
+
+
+@pytest.mark.parametrize("way", ["read", "read_with"])
+def test_reading_again_can_be_undone_and_every_step_does_something(qtbot, window, picture, monkeypatch, way):
+    item = corrected(qtbot, window, picture)
+    monkeypatch.setattr("leggio.window.sheets.ReadWithDialog.exec", lambda dialog: 1)
+    window.actions_[way].trigger()
+    assert not window.actions_["undo"].isEnabled()  # the page is about to be read
+    qtbot.waitUntil(lambda: not window.session.busy)
+    assert says(window, item) == MODELS
+    told = "What was corrected on 1.png gave way to a new reading; Undo brings it back."
+    assert window.desk.notice.text == told
+    texts = []
+    for name in ("undo", "undo", "redo", "redo"):
+        window.actions_[name].trigger()
+        texts.append(says(window, item))
+    assert texts == [TYPED, MODELS, TYPED, MODELS]
+    assert not window.actions_["redo"].isEnabled()
+
+
+@pytest.mark.parametrize("turn", ["rotate", "rotate_left"])
+def test_turning_a_corrected_page_can_be_undone(qtbot, window, picture, tmp_path, turn):
+    item = corrected(qtbot, window, picture)
+    window.actions_[turn].trigger()
+    qtbot.waitUntil(lambda: not window.session.busy)
+    qtbot.waitUntil(lambda: window.desk.canvas.page_size == (560, 400))
+    assert says(window, item) == MODELS
+    window.actions_["undo"].trigger()
+    assert (says(window, item), item.rotate) == (TYPED, 0)
+    qtbot.waitUntil(lambda: window.desk.canvas.page_size == (400, 560))
+    assert TYPED in remembered(tmp_path / "data")
+    window.actions_["redo"].trigger()
+    assert (says(window, item), item.rotate) == (MODELS, {"rotate": 90, "rotate_left": 270}[turn])
+
+
+def test_turning_back_before_it_is_read_has_the_text_again(qtbot, make_window, picture):
+    window = make_window(ScriptedEngine())
+    item = corrected(qtbot, window, picture)
+    window.store.set_window(read_at_once=False)
+    window.actions_["rotate"].trigger()
+    assert item.page is None and window.panel.view.toPlainText() == ""
+    window.actions_["undo"].trigger()
+    assert (says(window, item), item.rotate, item.state) == (TYPED, 0, "done")
+
+
+def test_a_region_leaves_corrections_elsewhere_and_their_steps(qtbot, window, picture):
+    item = corrected(qtbot, window, picture)
+    window.page_actions.read_region(QRectF(40, 210, 280, 80))
+    qtbot.waitUntil(lambda: not window.session.busy)
+    assert len(item.page.blocks) == 5 and item.edited and window.desk.notice.text == ""
+    window.actions_["undo"].trigger()
+    assert len(item.page.blocks) == 3 and says(window, item) == TYPED
+    window.actions_["undo"].trigger()
+    assert says(window, item) == MODELS and not window.actions_["undo"].isEnabled()
+
+
+def test_nothing_is_said_where_nothing_was_corrected(qtbot, window, picture):
+    read_all(qtbot, window, [picture()])
+    for name in ("read", "rotate"):
+        window.actions_[name].trigger()
+        qtbot.waitUntil(lambda: not window.session.busy)
+    assert window.desk.notice.text == ""
+
+
+def test_steps_on_a_page_that_was_removed_are_passed_over(qtbot, window, picture):
+    first = corrected(qtbot, window, picture, "1.png")
+    second = corrected(qtbot, window, picture, "2.png")
+    window.page_actions.remove([second])
+    window.actions_["undo"].trigger()
+    assert first.page.blocks[1].text == MODELS and not window.actions_["undo"].isEnabled()

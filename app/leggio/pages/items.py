@@ -88,3 +88,19 @@ class PageItem:
         if self.document.count == 1:
             return self.document.name
         return f"{self.document.name} · {self.number + 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a page says and how it lies, so that it can be put back."""
+
+    page: Page | None
+    edited: bool
+    rotate: int
+
+    @classmethod
+    def of(cls, item: PageItem) -> Reading:
+        return cls(item.page, item.edited, item.rotate)
+
+    def put_back(self, item: PageItem) -> None:
+        item.page, item.edited, item.rotate = self.page, self.edited, self.rotate

@@ -15,7 +15,7 @@ from uocr.control import Control
 from uocr.settings import ReadSettings
 
 from leggio.history.jobs import Job
-from leggio.pages.items import PageItem, PageState, state_of
+from leggio.pages.items import PageItem, PageState, Reading, state_of
 from leggio.pages.model import PageModel
 from leggio.reading import frames
 from leggio.reading.engine import EngineFacts, EngineThread
@@ -46,6 +46,8 @@ class Session(QObject):
     block_ended = Signal(object, int, object)
     ended = Signal(object, object, object)
     """(PageItem, uocr.Page, UocrError or None): the item has taken the page over, a region merged into it."""
+    replaced = Signal(object, object, bool)
+    """(PageItem, the earlier Reading that gave way, whether the whole page was read again and not a region)."""
     memory_read = Signal(object)
     estimated = Signal(object, object)
     """(PageItem, MemoryEstimate or UocrError)."""
@@ -231,9 +233,12 @@ class Session(QObject):
         page = change.page if region is None else merge_region(item.page, change.page, region)
         item.failure = change.error
         item.error = change.page.error or ""
+        before = Reading.of(item)
         if change.error is None or item.page is None:
-            item.page, item.edited = page, False
+            item.page, item.edited = page, region is not None and item.edited
         self._model.set_state(item, PageState.FAILED if change.error is not None else state_of(page))
+        if before.page is not None and item.page is page:
+            self.replaced.emit(item, before, region is None)
         self.ended.emit(item, page, change.error)
 
     def _opened(self, facts: EngineFacts) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent, QUndoCommand
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
-from uocr.document import Block, Page
+from uocr.document import Block
 
-from leggio.pages.items import PageItem
+from leggio.pages.items import PageItem, Reading
 
 
 class BlockEditor(QPlainTextEdit):
@@ -85,15 +85,23 @@ class BlockEditor(QPlainTextEdit):
             self.keep()
 
 
-class CorrectBlock(QUndoCommand):
+class PageStep(QUndoCommand):
+    """A step that changed what the page `item` says."""
+
+    def __init__(self, item: PageItem, words: str) -> None:
+        super().__init__(words)
+        self.item = item
+
+
+class CorrectBlock(PageStep):
     """A block's text was changed by a person: it is no longer the model's, so its doubts go."""
 
     def __init__(
         self, item: PageItem, index: int, text: str, words: str, changed: Callable[[PageItem, int], None]
     ) -> None:
-        super().__init__(words)
+        super().__init__(item, words)
         assert item.page is not None
-        self._item, self._page, self._index, self._changed = item, item.page, index, changed
+        self._index, self._changed = index, changed
         self._before = item.page.blocks[index]
         self._after = dataclasses.replace(self._before, text=text, words=[], confidence=None)
 
@@ -104,23 +112,33 @@ class CorrectBlock(QUndoCommand):
         self._set(self._before)
 
     def _set(self, block: Block) -> None:
-        if self._item.page is self._page:  # read again since: the correction belongs to a text that is gone
-            self._page.blocks[self._index] = block
-            self._item.edited = True
-            self._changed(self._item, self._index)
+        # Whatever replaces a page with text is a step as well, so the page is again the one this step was made on.
+        assert self.item.page is not None
+        self.item.page.blocks[self._index] = block
+        self.item.edited = True
+        self._changed(self.item, self._index)
 
 
-class ReplacePage(QUndoCommand):
-    """A page's blocks were replaced, as by reading one region again."""
+class ReplaceReading(PageStep):
+    """All a page says was replaced, before this step is pushed: it was read again, turned, or lost a block.
 
-    def __init__(self, item: PageItem, page: Page, words: str, changed: Callable[[PageItem, int], None]) -> None:
-        super().__init__(words)
-        self._item, self._before, self._after, self._changed = item, item.page, page, changed
+    `before` comes back with undo; `changed(item, whether it lies another way now)` follows.
+    """
+
+    def __init__(self, item: PageItem, before: Reading, words: str, changed: Callable[[PageItem, bool], None]) -> None:
+        super().__init__(item, words)
+        self._other, self._changed = before, changed
+        self._pushed = False
 
     def redo(self) -> None:
-        self._item.page = self._after
-        self._changed(self._item, -1)
+        if self._pushed:
+            self.undo()
+        self._pushed = True
 
     def undo(self) -> None:
-        self._item.page = self._before
-        self._changed(self._item, -1)
+        """Put back what is not there now, and keep what is."""
+        now = Reading.of(self.item)
+        self._other.put_back(self.item)
+        turned = self._other.rotate != now.rotate
+        self._other = now
+        self._changed(self.item, turned)

@@ -495,6 +495,14 @@
         <source>Remove block</source>
         <translation>Togli blocco</translation>
     </message>
+    <message>
+        <source>Read again</source>
+        <translation>Leggi di nuovo</translation>
+    </message>
+    <message>
+        <source>What was corrected on {0} gave way to a new reading; Undo brings it back.</source>
+        <translation>Le correzioni di {0} hanno lasciato il posto a una nuova lettura; Annulla le riporta.</translation>
+    </message>
 </context>
 <context>
     <name>DragHandle</name>

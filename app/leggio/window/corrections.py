@@ -1,4 +1,7 @@
-"""Corrections by a person: of a block's text, of places that deserve a second look; each can be undone."""
+"""Corrections by a person: of a block's text, of places that deserve a second look; each can be undone.
+
+So can whatever takes the place of a text that was there: reading again, reading a region, turning the page.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from PySide6.QtCore import QObject, QRectF, Signal
 from PySide6.QtGui import QUndoStack
 
 from leggio.pages.canvas import PageCanvas
-from leggio.pages.items import PageItem
+from leggio.pages.items import PageItem, PageState, Reading, state_of
 from leggio.pages.model import PageModel
-from leggio.transcript.editor import CorrectBlock, ReplacePage
+from leggio.transcript.editor import CorrectBlock, PageStep, ReplaceReading
 from leggio.window.choice import PageChoice
 from leggio.window.presenter import Presenter
 
@@ -22,6 +25,8 @@ class Corrections(QObject):
     """QRectF in page pixels: ink that nobody read is to be read."""
     changed = Signal(object)
     """PageItem whose text is another now."""
+    gave_way = Signal(str)
+    """A sentence: corrections are not in the text any more, and undo brings them back."""
 
     def __init__(
         self,
@@ -54,6 +59,63 @@ class Corrections(QObject):
             self._choice.show(item)
         self.changed.emit(item)
 
+    # -- readings that give way ----------------------------------------------------------------------------
+
+    def replaced(self, item: PageItem, before: Reading, whole: bool = True) -> None:
+        """`before` gave way to another reading of `item`, all of it or only in a region."""
+        self._undo.push(ReplaceReading(item, before, self.tr("Read again"), self._reading_changed))
+        if whole and before.edited:
+            words = self.tr("What was corrected on {0} gave way to a new reading; Undo brings it back.")
+            self.gave_way.emit(words.format(item.title))
+
+    def _reading_changed(self, item: PageItem, turned: bool) -> None:
+        if self._model.row_of(item) < 0:
+            return
+        item.failure, item.error = None, ""
+        self._model.set_state(item, state_of(item.page) if item.page is not None else PageState.NEW)
+        if turned and item is self._presenter.item:
+            self._presenter.reload()
+        self._text_changed(item, -1)
+
+    # -- undo ----------------------------------------------------------------------------------------------
+
+    def can_undo(self) -> bool:
+        return self._free(range(self._undo.index() - 1, -1, -1))
+
+    def can_redo(self) -> bool:
+        return self._free(range(self._undo.index(), self._undo.count()))
+
+    def undo(self) -> None:
+        """Undo the last step on a page that is still in the list."""
+        while self.can_undo():
+            listed = self._listed(self._undo.index() - 1)
+            self._undo.undo()
+            if listed:
+                return
+
+    def redo(self) -> None:
+        """Do again the next step on a page that is still in the list."""
+        while self.can_redo():
+            listed = self._listed(self._undo.index())
+            self._undo.redo()
+            if listed:
+                return
+
+    def _listed(self, place: int) -> bool:
+        return self._model.row_of(self._step(place).item) >= 0
+
+    def _step(self, place: int) -> PageStep:
+        step = self._undo.command(place)
+        assert isinstance(step, PageStep)
+        return step
+
+    def _free(self, places: range) -> bool:
+        """Whether the first step that can be seen may be taken: its page is not about to be read."""
+        first = next((place for place in places if self._listed(place)), None)
+        return first is not None and self._step(first).item.state not in (PageState.WAITING, PageState.READING)
+
+    # -- a second look -------------------------------------------------------------------------------------
+
     def next_doubtful(self) -> None:
         """Go to the next word the model was unsure of."""
         panel = self._presenter.panel
@@ -77,5 +139,7 @@ class Corrections(QObject):
     def _remove_block(self, item: PageItem, index: int) -> None:
         if item.page is not None and 0 <= index < len(item.page.blocks):
             blocks = [b for i, b in enumerate(item.page.blocks) if i != index]
-            page = replace(item.page, blocks=blocks)
-            self._undo.push(ReplacePage(item, page, self.tr("Remove block"), self._text_changed))
+            before = Reading.of(item)
+            Reading(replace(item.page, blocks=blocks), True, item.rotate).put_back(item)
+            self._undo.push(ReplaceReading(item, before, self.tr("Remove block"), self._reading_changed))
+            self._reading_changed(item, False)

@@ -152,8 +152,8 @@ class MainWindow(QMainWindow):
             "close_all": self._close_all,
             "settings": self.sheets.settings,
             "quit": self.close,
-            "undo": self.undo.undo,
-            "redo": self.undo.redo,
+            "undo": self.corrections.undo,
+            "redo": self.corrections.redo,
             "copy": self.exporting.copy,
             "copy_markdown": self.exporting.copy_markdown,
             "copy_rich": self.exporting.copy_rich,
@@ -214,8 +214,7 @@ class MainWindow(QMainWindow):
         self.pages.menu_wanted.connect(self._page_menu)
         self.presenter.shown.connect(self._page_shown)
         self.panel.view.menu_wanted.connect(self._text_menu)
-        self.undo.canUndoChanged.connect(self.update_actions)
-        self.undo.canRedoChanged.connect(self.update_actions)
+        self.undo.indexChanged.connect(self.update_actions)
         self.store.changed.connect(self._apply_settings)
 
     def _connect_helpers(self) -> None:
@@ -247,6 +246,9 @@ class MainWindow(QMainWindow):
         self.desk.canvas.region_chosen.connect(acts.read_region)
         self.desk.canvas.mark_clicked.connect(corrections.mark_clicked)
         self.panel.corrected.connect(corrections.take)
+        self.session.replaced.connect(corrections.replaced)
+        acts.turned.connect(corrections.replaced)
+        corrections.gave_way.connect(self.desk.notice.mention)
         corrections.region_wanted.connect(acts.read_region)
         corrections.changed.connect(lambda item: self.keeper.remember(item.document, self.session.model_name))
 
@@ -379,7 +381,7 @@ class MainWindow(QMainWindow):
                 reading=session.current is not None,
                 busy=session.busy,
             )
-            | {"undo": self.undo.canUndo(), "redo": self.undo.canRedo()}
+            | {"undo": self.corrections.can_undo(), "redo": self.corrections.can_redo()}
         )
         self.drag_out.setEnabled(text)
         self.actions_.check_silently("pause", session.paused)

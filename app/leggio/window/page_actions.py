@@ -10,7 +10,7 @@ from uocr.errors import UocrError
 
 from leggio.look.notice import Notice
 from leggio.look.told import told
-from leggio.pages.items import DocumentItem, PageItem, PageState
+from leggio.pages.items import DocumentItem, PageItem, PageState, Reading
 from leggio.pages.list_view import PageList
 from leggio.pages.model import PageModel
 from leggio.pages.pictures import PagePictures
@@ -25,6 +25,8 @@ class PageActions(QObject):
 
     changed = Signal()
     """Pages came or went: what can be done is not what it was."""
+    turned = Signal(object, object)
+    """(PageItem, its Reading before it was turned)."""
     region_taken = Signal()
     """A region was drawn and is read."""
 
@@ -62,14 +64,16 @@ class PageActions(QObject):
             self._session.read([item])
 
     def rotate(self, degrees: int) -> None:
-        """Turn the chosen pages; what was read of them no longer fits and is read again."""
+        """Turn the chosen pages; what was read of them no longer fits and is read again. Undo brings it back."""
         chosen = self._pages.selected_items()
         self._session.cancel_pages(chosen)
         for item in chosen:
-            item.rotate = (item.rotate + degrees) % 360
-            item.page = None
+            before = Reading.of(item)
+            Reading(None, False, (item.rotate + degrees) % 360).put_back(item)
             self._pictures.forget(item)
             self._model.set_state(item, PageState.NEW)
+            if before.page is not None:
+                self.turned.emit(item, before)
         if self._presenter.item in chosen:
             self._presenter.reload()
         if self._store.window.read_at_once:

@@ -131,7 +131,11 @@ class Presenter(QObject):
             self.panel.update_block(block, self.blocks[block])
         else:
             self._show_text()
+            self._show_counts()
             self._desk.canvas.set_blocks(self.blocks)
+            self._desk.canvas.set_marks([])
+            if self._item is not None and self._image is not None:
+                self.second_look.look(self._item, self._image)
 
     def _show_text(self) -> None:
         self._fill_text()
