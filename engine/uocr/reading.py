@@ -65,9 +65,9 @@ class Reader:
 
     def _plan(self, views: Sequence[ViewPlan], settings: ReadSettings) -> native.Plan:
         several = len(views) > 1 or settings.one_pass
-        prompt = settings.prompt or default_prompt(self.front_end, multi_page=several)
+        prompt = (settings.prompt or "").strip() or default_prompt(self.front_end, multi_page=several)
         if IMAGE_MARK not in prompt:
-            prompt = IMAGE_MARK + prompt.strip()
+            prompt = IMAGE_MARK + prompt
         ids = build_prompt_ids(self.front_end, self.info, self.tokenizer, prompt, [sum(v.visual_tokens for v in views)])
         guard = self.front_end.get("ngram", {})
         size = guard.get("size", 35) if settings.ngram_size is None else settings.ngram_size

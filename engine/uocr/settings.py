@@ -23,7 +23,7 @@ class ReadSettings:
     """Everything that can change what is read from a page. Hashed into journals and stored with results."""
 
     preset: str | None = _option(None, "tiny, small, base, large, gundam or multi-page; default: the model's")
-    prompt: str | None = _option(None, "text with <image> in it; default: the model's")
+    prompt: str | None = _option(None, "text; <image> stands for the page, first if left out; default: the model's")
     pages: str | None = _option(None, 'page range of a document, e.g. "1-3,7,-1"')
     dpi: int = _option(300, "dots an inch at which PDF pages are drawn", 36, 1200)
     max_new_tokens: int = _option(0, "most tokens a page may take; 0: up to the model's last position")

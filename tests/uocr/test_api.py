@@ -185,6 +185,19 @@ def test_an_untrained_preset_is_read_with_a_note(ocr: UnlimitedOCR) -> None:
     assert any("not trained with preset tiny" in p for p in page.problems)
 
 
+def test_a_prompt_without_the_picture_gets_it_first_and_a_blank_one_is_the_models_own(ocr: UnlimitedOCR) -> None:
+    def ids(prompt: str | None) -> list[int]:
+        return [t.id for t in ocr.read(SAMPLES / "screenshot.png", prompt=prompt, max_new_tokens=4).pages[0].tokens]
+
+    def length(prompt: str | None) -> int:
+        return ocr.read(SAMPLES / "screenshot.png", prompt=prompt, max_new_tokens=1).pages[0].timings.prompt_tokens
+
+    assert ids("Hello there.") == ids("<image>Hello there.") == ids(" Hello there. ")
+    assert length("Hello there.") == length("<image>Hello there.") > length("<image>")
+    assert ids("") == ids(" \n") == ids(None)
+    assert length(" \n") == length(None)
+
+
 def test_contradicting_settings_are_refused(ocr: UnlimitedOCR) -> None:
     for wrong in (
         {"rotate": 45},
