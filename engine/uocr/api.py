@@ -27,6 +27,9 @@ from .sources import Limits, PageImage, Source, open_source
 from .tokenizer import Tokenizer
 
 _SIZE_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+_LEAST_BUDGET = 10**6
+_SMALLER = {"f32": ["f16", "q8", "q4"], "f16": ["q8", "q4"], "q8": ["q4"]}
+"""Profiles with smaller weights than a profile has."""
 
 
 def parse_bytes(text: str | int) -> int:
@@ -44,6 +47,33 @@ def parse_bytes(text: str | int) -> int:
         raise errors.InvalidRequest(
             f'The size {text!r} is not a number of bytes such as "4 GB" or "512 MiB".'
         ) from None
+
+
+def parse_budget(text: str | int) -> int:
+    """`parse_bytes` for a memory budget: 0 (the default) or at least 1 MB, since less is a unit that was forgotten."""
+    budget = parse_bytes(text)
+    if 0 < budget < _LEAST_BUDGET:
+        raise errors.InvalidRequest(
+            f'The memory budget {str(text)!r} is {budget:,} bytes, and no model fits into that; give it with a unit, '
+            'such as "512 MB" or "4 GB".'
+        )
+    return budget
+
+
+def _model_over_budget(model: str | Path | None, profile: str, refused: errors.OverBudget) -> errors.OverBudget:
+    """The refusal of a model that alone is larger than the budget, with advice that can be followed."""
+    built_in = model is None or str(model) == models.BUILT_IN
+    name = "The built-in model" if built_in else f"The model {Path(model or '').name}"
+    smaller = [] if built_in else _SMALLER.get(profile, [])
+    advice = f" or use smaller weights ({', '.join(smaller)})" if smaller else ""
+    needed, budget = refused.needed, refused.budget
+    return errors.OverBudget(
+        f"{name} alone takes {needed / 1e6:.1f} MB and the memory budget is {budget / 1e6:.1f} MB; "
+        f"raise the budget{advice}.",
+        {"model views": needed},
+        needed,
+        budget,
+    )
 
 
 class UnlimitedOCR:
@@ -80,18 +110,24 @@ class UnlimitedOCR:
         with ModelFile.open(path) as file:
             self.front_end: dict[str, Any] = file.front_end
             tokenizer_json = file.tokenizer_json
+            file_profile = file.profile
         models.verify_once(path)
         if precision == "fast" and self.front_end.get("integer_activations", False):
             precision = "integer"
-        self._engine = native.Engine(
-            path,
-            precision=precision,
-            threads=threads,
-            backend=backend,
-            simd=simd,
-            memory_budget=parse_bytes(memory_budget),
-            profile=profile,
-        )
+        try:
+            self._engine = native.Engine(
+                path,
+                precision=precision,
+                threads=threads,
+                backend=backend,
+                simd=simd,
+                memory_budget=parse_budget(memory_budget),
+                profile=profile,
+            )
+        except errors.OverBudget as refused:
+            if path.stat().st_size <= refused.budget:
+                raise
+            raise _model_over_budget(model, file_profile, refused) from refused
         self._tokenizer = Tokenizer(tokenizer_json, digits=self.front_end.get("digits"))
         self._reader = Reader(self._engine, self.front_end, self._tokenizer)
         self._lock = threading.Lock()

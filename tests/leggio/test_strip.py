@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import threading
 
 import pytest
@@ -10,6 +11,7 @@ from leggio.memory.rate import SAMPLES, RatePlot
 from leggio.pages.items import PageState
 from leggio.settings.dialog import SettingsDialog
 from PySide6.QtCore import QPointF
+from uocr.api import UnlimitedOCR
 from uocr.document import FinishReason
 from uocr.errors import OverBudget
 
@@ -152,3 +154,27 @@ def test_the_budget_is_one_click_from_a_refusal(qtbot, make_window, picture, mon
     read_all(qtbot, window, [picture()])
     window.panel.notice.choose("Memory budget…")
     assert asked == ["settings"]
+
+
+def test_a_budget_below_the_model_is_told_with_its_numbers(make_window):
+    def fail():
+        return UnlimitedOCR(memory_budget="20 MB")
+
+    window = make_window(fail)
+    notice = window.desk.notice
+    assert re.fullmatch(
+        r"The model alone takes 2\d\.\d MB of memory, the budget is 20\.0 MB: raise it in Settings\.", notice.text
+    )
+    assert "built-in.uocr" not in notice.text + notice.detail
+    assert window.strip.engine_text == "No model"
+    assert window.strip._tokens.text() == "" and window.strip._memory.text() == ""
+
+
+@pytest.mark.parametrize("budget", ["30", "many"])
+def test_a_budget_without_its_unit_is_not_taken(qtbot, window, store, budget):
+    dialog = SettingsDialog(store, {}, window)
+    qtbot.addWidget(dialog)
+    dialog._engine._widgets["memory_budget"].setText(budget)
+    dialog._take()
+    assert not dialog.engine_changed and store.window.memory_budget == "0"
+    assert '"4 GB"' in dialog._problem.text() and not dialog._problem.isHidden()

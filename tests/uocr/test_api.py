@@ -92,8 +92,19 @@ def test_over_budget_is_refused_before_it_starts_with_numbers() -> None:
         small.read(SAMPLES / "screenshot.png")
     assert refused.value.needed > refused.value.budget == 40_000_000
     assert refused.value.estimate
-    with pytest.raises(errors.OverBudget):
+    with pytest.raises(errors.OverBudget) as model_alone:
         UnlimitedOCR(memory_budget="1 MB")
+    needed = model_alone.value.needed
+    assert str(model_alone.value) == (
+        f"The built-in model alone takes {needed / 1e6:.1f} MB and the memory budget is 1.0 MB; raise the budget."
+    )
+    assert model_alone.value.estimate == {"model views": needed} and model_alone.value.budget == 1_000_000
+
+
+@pytest.mark.parametrize("budget", ["30", 30, "512 kB", "999999"])
+def test_a_budget_whose_unit_was_forgotten_is_refused_with_a_hint(budget: str | int) -> None:
+    with pytest.raises(errors.InvalidRequest, match='give it with a unit, such as "512 MB"'):
+        UnlimitedOCR(memory_budget=budget)
 
 
 def test_cancel_from_another_thread_keeps_finished_pages_and_the_engine(ocr: UnlimitedOCR) -> None:

@@ -44,7 +44,7 @@ def told(error: Exception, subject: str = "", words: str = "") -> Told:
 
     `words` are a translated sentence that says it better than the error's class does.
     """
-    subject = subject or translate("Told", "This")
+    subject = translate("Told", "The built-in model") if subject == "built-in" else subject or translate("Told", "This")
     if isinstance(error, OSError):
         reason = system_reason(error) or error.strerror or str(error)
         return Told(words or translate("Told", "{0} cannot be opened: {1}.").format(subject, reason))
@@ -115,6 +115,9 @@ def _input(error: Exception, subject: str) -> str:
 def _over_budget(error: Exception, subject: str) -> str:
     assert isinstance(error, errors.OverBudget)
     needed, budget = bytes_text(error.needed), bytes_text(error.budget)
+    if list(error.estimate) == ["model views"]:
+        words = translate("Told", "The model alone takes {0} of memory, the budget is {1}: raise it in Settings.")
+        return words.format(needed, budget)
     return translate("Told", "{0} needs {1} of memory, the budget is {2}.").format(subject, needed, budget)
 
 

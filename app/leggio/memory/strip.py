@@ -77,6 +77,8 @@ class EngineStrip(QWidget):
         self._progress = ThinProgress(self)
         self._progress.setAccessibleName(self.tr("Progress of the page"))
         self._rate_text = ""
+        self._ready = False
+        """Whether a model is open."""
         self._started: PageStarted | None = None
         self._memory.setToolTip(self.tr("What Leggio holds now, the model included, and the most it may take"))
         self._estimate.setToolTip(
@@ -125,13 +127,19 @@ class EngineStrip(QWidget):
     # -- the engine ----------------------------------------------------------------------------------------
 
     def set_engine(self, facts: EngineFacts | None, opening: bool = False) -> None:
+        self._ready = facts is not None
         if facts is None:
+            self.set_estimate(None)
+            self._memory.setText("")
+            self.rest()
             self._engine.setText(self.tr("Opening the model…") if opening else self.tr("No model"))
             self._backend.setText("")
             return
         names = {"built-in": self.tr("Built-in model")}
         self._engine.setText(names.get(facts.name, facts.name))
         info = facts.info
+        if not self._tokens.text():
+            self.rest()
         self._backend.setText(self.tr("{0} · {1} · {2} threads").format(info.profile, info.backend, info.threads))
 
     @property
@@ -203,7 +211,7 @@ class EngineStrip(QWidget):
 
     def rest(self) -> None:
         """Nothing is read and no finished page is shown."""
-        self._tokens.setText(self.tr("Ready"))
+        self._tokens.setText(self.tr("Ready") if self._ready else "")
         self._detail.setText("")
         self._progress.set_value(0)
         self._rate_text = ""

@@ -73,21 +73,32 @@ class SettingsDialog(QDialog):
         self.setMinimumWidth(max(520, self.sizeHint().width()))
 
     def _take(self) -> None:
+        from uocr.api import parse_budget  # loads the engine: not before it is needed
+
+        engine = self._engine.changes
+        try:
+            parse_budget(engine.get("memory_budget", "0"))
+        except UocrError as error:
+            self._refuse(error, self.tr('The memory budget needs a number with its unit, such as "512 MB" or "4 GB".'))
+            return
         try:
             if self._read.changes:
                 self._store.set_read(**self._read.changes)
         except UocrError as error:
-            problem = told(error, words=self.tr("One of the values under Reading makes no sense."))
-            self._problem.setText(problem.text)
-            self._problem.setToolTip(problem.detail)
-            self._problem.show()
+            self._refuse(error, self.tr("One of the values under Reading makes no sense."))
             return
-        engine = self._engine.changes
         self.engine_changed = bool(engine)
         changes = self._window.changes | engine
         if changes:
             self._store.set_window(**changes)
         self.accept()
+
+    def _refuse(self, error: UocrError, words: str) -> None:
+        """Say in the dialog what is wrong; it stays open and nothing is taken over."""
+        problem = told(error, words=words)
+        self._problem.setText(problem.text)
+        self._problem.setToolTip(problem.detail)
+        self._problem.show()
 
     def _reset(self) -> None:
         self._store.reset()
