@@ -24,6 +24,7 @@ from leggio.settings.store import SettingsStore
 from leggio.settings.table import WindowSettings, build_parser, given
 from leggio.sources.incoming import arguments
 from leggio.sources.instance import claim, server_name
+from leggio.start_checks import check_display, check_options
 
 
 def data_folder() -> Path:
@@ -42,6 +43,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         from leggio.selftest import run_self_test
 
         return run_self_test(Path.cwd() / "selftest.png")
+    try:
+        check_options(options)
+        check_display(os.environ)
+    except UocrError as error:
+        print(f"leggio: {error}", file=sys.stderr)
+        return error.exit_code
     application = LeggioApplication(sys.argv[:1])
     files = arguments(options.files, Path.cwd())
     name = server_name()
@@ -50,11 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     storage = QSettings(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, "Leggio", "Leggio")
     store = SettingsStore(storage)
-    try:
-        store.override(given(options, WindowSettings), given(options, ReadSettings))
-    except UocrError as error:
-        print(f"leggio: {error}", file=sys.stderr)
-        return error.exit_code
+    store.override(given(options, WindowSettings), given(options, ReadSettings))
     application.set_language(store.window.language)
     application.set_appearance(store.window.appearance)
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import queue
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from leggio import main
+from leggio.settings.table import build_parser
 from leggio.sources.instance import FirstInstance, claim, hand_over
+from leggio.start_checks import NoDisplay, check_display, check_options
 
 ROOT = Path(__file__).parents[2]
 _TOLD = (
@@ -107,6 +112,72 @@ def test_settings_on_the_command_line_that_make_no_sense_end_it_with_one_line(st
     process = start("--dpi", "7").process
     assert process.wait(timeout=30) == 15
     assert process.stderr.read() == "leggio: dpi is 7; choose 36 to 1200.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--threads", "-4"], 15, "threads is -4; choose 0 to 256."),
+        (["--threads", "257"], 15, "threads is 257; choose 0 to 256."),
+        (["--doubt", "100"], 15, "doubt is 100; choose 0 to 99."),
+        (["--text-size", "-1"], 15, "text_size is -1; choose 0 to 40."),
+        (
+            ["--memory-budget", "lots"],
+            15,
+            "The size 'lots' is not a number of bytes such as \"4 GB\" or \"512 MiB\".",
+        ),
+        (["--preset", "giga"], 15, None),
+        ([""], 11, 'The name of an input is empty; name a file, or "." for the current folder.'),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_there_is_a_window(capsys, monkeypatch, arguments, code, words):
+    monkeypatch.setattr(main, "LeggioApplication", None)  # would be called to make one
+    assert main.main(arguments) == code
+    told = capsys.readouterr().err
+    assert told.startswith("leggio: ") and told.count("\n") == 1
+    assert words is None or told == f"leggio: {words}\n"
+
+
+def test_options_at_their_limits_are_taken():
+    for line in (["--threads", "256", "--doubt", "99", "--text-size", "40"], ["--memory-budget", "4 GB", "a b.png"]):
+        check_options(build_parser().parse_args(line))
+
+
+def test_without_a_display_it_ends_with_one_line(tmp_path):
+    nowhere = {"DISPLAY": ":54321"}, {"WAYLAND_DISPLAY": "gone", "XDG_RUNTIME_DIR": str(tmp_path)}
+    for environment in ({}, {"QT_QPA_PLATFORM": "xcb"}, {"QT_QPA_PLATFORM": "wayland;xcb"}):
+        with pytest.raises(NoDisplay, match="DISPLAY and WAYLAND_DISPLAY are not set"):
+            check_display(environment, "linux")
+    for environment in (*nowhere, nowhere[0] | nowhere[1]):
+        with pytest.raises(NoDisplay, match=r"No display answers at (DISPLAY=:54321|WAYLAND_DISPLAY=gone)"):
+            check_display(environment, "linux")
+    for environment in ({"QT_QPA_PLATFORM": "offscreen"}, {"QT_QPA_PLATFORM": "vnc:size=800x600"},
+                        {"DISPLAY": "faraway:0"}, {"WAYLAND_SOCKET": "5"}):
+        check_display(environment, "linux")
+    check_display({}, "darwin")
+
+
+def test_a_display_that_listens_is_taken():
+    # A Unix socket's name may have 107 bytes: a short folder.
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"{folder}/wayland-7")
+        server.listen()
+        check_display({"WAYLAND_DISPLAY": "wayland-7", "XDG_RUNTIME_DIR": folder}, "linux")
+        check_display({"WAYLAND_DISPLAY": f"{folder}/wayland-7", "DISPLAY": ":54321"}, "linux")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is always a display")
+def test_the_program_itself_says_that_there_is_no_display():
+    environment = {k: v for k, v in os.environ.items() if "DISPLAY" not in k and k != "QT_QPA_PLATFORM"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-m", "leggio.main"], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "leggio: There is no display to show a window on (DISPLAY and WAYLAND_DISPLAY are not set); "
+        "start it on a desktop, or read with `uocr read`.\n"
+    )
 
 
 def test_of_two_starts_at_the_same_moment_one_is_first(qtbot, tmp_path):

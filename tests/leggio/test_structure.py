@@ -23,6 +23,7 @@ ORDER = (
     "application",
     "window",
     "selftest",
+    "start_checks",
     "main",
 )
 """Packages and modules of leggio; each may import what stands before it, and itself."""
