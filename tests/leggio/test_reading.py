@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from leggio.pages.items import PageItem, PageState
+from leggio.pages.wording import badge
 from leggio.window.main_window import MainWindow
 from PIL import Image
 from PySide6 import QtWidgets
@@ -165,6 +166,28 @@ def test_a_blank_page_is_blank_not_failed_and_numbering_stays(qtbot, make_window
     read_all(qtbot, window, [picture(blank=True)])
     assert window.model.item(0).state is PageState.BLANK
     assert "blank" in window.panel.notice.text
+
+
+def test_ink_without_text_is_not_called_blank_and_can_be_turned(qtbot, make_window, picture):
+    window = make_window(ScriptedEngine(lambda n: ""), follow=False)
+    paths = [picture(name, blank=True) for name in ("1.png", "2.png", "3.png")]
+    for path in paths[:2]:
+        page = Image.open(path)
+        for top in range(60, 500, 40):
+            page.paste("black", (50, top, 150, top + 14))
+        page.save(path)
+    read_all(qtbot, window, paths)
+    first, second, third = window.model.items
+    qtbot.waitUntil(lambda: [i.state for i in (first, second)] == [PageState.NO_TEXT] * 2)  # shown or not
+    assert [badge(i) for i in window.model.items] == ["No text found", "No text found", "Blank"]
+    told = "No text was found, though there is ink on the page; perhaps it lies on its side."
+    assert (window.panel.notice.text, window.panel.notice.choices()) == (told, ["Turn right", "Turn left"])
+    qtbot.waitUntil(lambda: {m.kind for m in window.desk.canvas._marks} == {"missed"})
+    window.store.set_window(read_at_once=False)
+    window.panel.notice.choose("Turn left")
+    qtbot.waitUntil(lambda: not window.session.busy)
+    assert (first.rotate, second.rotate, third.state) == (270, 0, PageState.BLANK)
+    qtbot.waitUntil(lambda: first.state is PageState.NO_TEXT)
 
 
 def test_a_refused_run_shows_the_table_and_ways_out(qtbot, make_window, picture):

@@ -24,6 +24,8 @@ class PageState(StrEnum):
     CUT = "cut"
     LOOPED = "looped"
     BLANK = "blank"
+    NO_TEXT = "no text"
+    """Nothing was found to read, though there is ink."""
     FAILED = "failed"
     CANCELLED = "cancelled"
 

@@ -33,6 +33,7 @@ def badge_colour(state: PageState, tones: Colours, palette: QPalette) -> QColor:
         PageState.DONE: tones.good,
         PageState.CUT: tones.warn,
         PageState.LOOPED: tones.warn,
+        PageState.NO_TEXT: tones.warn,
         PageState.FAILED: tones.bad,
     }.get(state, tones.quiet)
 

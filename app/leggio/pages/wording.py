@@ -29,6 +29,7 @@ def badge(item: PageItem) -> str:
         PageState.CUT: translate("Pages", "Cut short"),
         PageState.LOOPED: translate("Pages", "Went in circles"),
         PageState.BLANK: translate("Pages", "Blank"),
+        PageState.NO_TEXT: translate("Pages", "No text found"),
         PageState.FAILED: translate("Pages", "Failed"),
         PageState.CANCELLED: translate("Pages", "Cancelled"),
     }[item.state]
@@ -50,6 +51,9 @@ def explain(item: PageItem) -> Told:
                 "Pages", "The model began to repeat itself and was stopped. The text below ends early."
             ),
             PageState.BLANK: translate("Pages", "This page is blank: there is nothing to read on it."),
+            PageState.NO_TEXT: translate(
+                "Pages", "No text was found, though there is ink on the page; perhaps it lies on its side."
+            ),
             PageState.CANCELLED: translate("Pages", "Reading was cancelled. What was read until then is kept."),
         }.get(item.state, "")
     )

@@ -1291,6 +1291,14 @@
         <source>The PDF page already carries text</source>
         <translation>La pagina PDF ha già del testo</translation>
     </message>
+    <message>
+        <source>No text found</source>
+        <translation>Nessun testo trovato</translation>
+    </message>
+    <message>
+        <source>No text was found, though there is ink on the page; perhaps it lies on its side.</source>
+        <translation>Non è stato trovato testo, benché sulla pagina ci sia inchiostro; forse è girata su un lato.</translation>
+    </message>
 </context>
 <context>
     <name>Presenter</name>

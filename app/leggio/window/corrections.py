@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, QRectF, Signal
 from PySide6.QtGui import QUndoStack
+from uocr.audit import Audit
 
 from leggio.pages.canvas import PageCanvas
 from leggio.pages.items import PageItem, PageState, Reading, state_of
@@ -121,6 +122,13 @@ class Corrections(QObject):
         panel = self._presenter.panel
         if panel.next_doubtful() is None:
             panel.notice.tell(self.tr("The model was sure of every word of this page."))
+
+    def looked(self, item: PageItem, found: Audit) -> None:
+        """A page without text that has ink is not blank."""
+        if item.state is PageState.BLANK and found.missed:
+            self._model.set_state(item, PageState.NO_TEXT)
+            if item is self._presenter.item:
+                self._presenter.show_notice()
 
     def mark_clicked(self, kind: str, rect: QRectF) -> None:
         """A place that deserves a second look: ink nobody read is read, a block without ink may go."""

@@ -233,7 +233,8 @@ class MainWindow(QMainWindow):
         sheets.past_wanted.connect(self.resume.open_past)
         sheets.engine_wanted.connect(self.open_engine)
         sheets.reload_wanted.connect(self.presenter.reload)
-        self.presenter.ways_out = ways.of
+        self.presenter.ways_out = lambda item: [*acts.ways_out(item), *ways.of(item)]
+        self.presenter.second_look.found.connect(corrections.looked)
         ways.password_wanted.connect(intake.ask_password)
         ways.other_settings_wanted.connect(sheets.read_with)
         ways.settings_wanted.connect(sheets.settings)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QRectF, Signal
 from PySide6.QtWidgets import QInputDialog, QWidget
 from uocr.errors import UocrError
 
-from leggio.look.notice import Notice
+from leggio.look.notice import Choice, Notice
 from leggio.look.told import told
 from leggio.pages.items import DocumentItem, PageItem, PageState, Reading
 from leggio.pages.list_view import PageList
@@ -16,6 +16,7 @@ from leggio.pages.model import PageModel
 from leggio.pages.pictures import PagePictures
 from leggio.reading.session import Session
 from leggio.settings.store import SettingsStore
+from leggio.window.actions import translated
 from leggio.window.choice import PageChoice
 from leggio.window.presenter import Presenter
 
@@ -63,9 +64,20 @@ class PageActions(QObject):
             self._session.region[item.key] = corners
             self._session.read([item])
 
+    def ways_out(self, item: PageItem) -> list[Choice]:
+        """For a page with ink on which no text was found: the ways it may have to be turned."""
+        if item.state is not PageState.NO_TEXT:
+            return []
+        return [
+            (translated("Turn right"), lambda: self._turn([item], 90, read=True)),
+            (translated("Turn left"), lambda: self._turn([item], 270, read=True)),
+        ]
+
     def rotate(self, degrees: int) -> None:
         """Turn the chosen pages; what was read of them no longer fits and is read again. Undo brings it back."""
-        chosen = self._pages.selected_items()
+        self._turn(self._pages.selected_items(), degrees, read=self._store.window.read_at_once)
+
+    def _turn(self, chosen: Sequence[PageItem], degrees: int, read: bool) -> None:
         self._session.cancel_pages(chosen)
         for item in chosen:
             before = Reading.of(item)
@@ -76,7 +88,7 @@ class PageActions(QObject):
                 self.turned.emit(item, before)
         if self._presenter.item in chosen:
             self._presenter.reload()
-        if self._store.window.read_at_once:
+        if read:
             self._session.read(chosen)
 
     def remove_chosen(self) -> None:

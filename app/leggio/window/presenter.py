@@ -28,6 +28,8 @@ from leggio.reading.session import Session
 from leggio.settings.store import SettingsStore
 from leggio.transcript.panel import TranscriptPanel
 
+_DOUBTFUL = (PageState.CUT, PageState.LOOPED, PageState.NO_TEXT)
+
 
 class Presenter(QObject):
     """Keeps canvas, text and strip in step with one page."""
@@ -139,7 +141,7 @@ class Presenter(QObject):
 
     def _show_text(self) -> None:
         self._fill_text()
-        self._show_notice()
+        self.show_notice()
 
     def _fill_text(self) -> None:
         item, live = self._item, self._live
@@ -149,13 +151,15 @@ class Presenter(QObject):
             self.panel.begin_block(live.label)
             self.panel.grow_block(live.text)
 
-    def _show_notice(self) -> None:
+    def show_notice(self) -> None:
+        """Tell how the page that is shown was read, if that was not well."""
         item = self._item
         assert item is not None
         sentence = explain(item)
         if sentence:
-            kind = {PageState.FAILED: "bad", PageState.CUT: "warn", PageState.LOOPED: "warn"}.get(item.state, "info")
-            self.panel.notice.tell(sentence, kind, self.ways_out(item), refusal_rows(item.failure))
+            kind = {PageState.FAILED: "bad"} | dict.fromkeys(_DOUBTFUL, "warn")
+            rows = refusal_rows(item.failure)
+            self.panel.notice.tell(sentence, kind.get(item.state, "info"), self.ways_out(item), rows)
         else:
             self.panel.notice.dismiss()
 
@@ -303,6 +307,8 @@ class Presenter(QObject):
     def ended(self, item: PageItem, page: Page) -> None:
         """The page is over and its item has taken it over."""
         live = self._lives.pop(item.key, None)
+        if item.state is PageState.BLANK and (item is not self._item or self._image is None):
+            self.second_look.fetch(item)
         if item is not self._item:
             return
         if item.page is not page:  # the earlier reading stays, and what is being corrected in it
@@ -310,7 +316,7 @@ class Presenter(QObject):
         self._desk.canvas.set_writing(-1)
         if live is not None and len(live.blocks) == len(page.blocks) and item.page is page:
             self.panel.set_editable(True)
-            self._show_notice()
+            self.show_notice()
         else:
             self._show_text()
         if self._desk.canvas.page_size != (0, 0):
