@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import resource
 import sys
@@ -11,7 +12,9 @@ from pathlib import Path
 import pymupdf
 import pytest
 from uocr.errors import EmptyDocument, EncryptedFile, InvalidRequest, TooLarge, UnreadableFile
-from uocr.sources import PageImage, open_source
+from uocr.settings import ReadSettings
+from uocr.sources import Limits, PageImage, open_source
+from uocr.sources.pdf import LEAST_DPI
 
 BLUE, WHITE = (0, 0, 255), (255, 255, 255)
 Files = dict[str, Path]
@@ -193,6 +196,19 @@ def test_a_gigantic_page_is_refused_with_the_dpi_that_fits(files: Files):
                 "gigantic-page.pdf at 300 dpi is 60000 x 60000 = 3,600,000,000 pixels, "
                 "over the limit of 178,956,970; read it with at most 66 dpi.")
     assert first_page(files["gigantic-page.pdf"], dpi=2).image.size == (400, 400)
+
+
+@pytest.mark.parametrize(
+    ("side", "advice"), [(6720, "at most 36 dpi"), (6721, "even 36 dpi, the lowest, is too much")])
+def test_no_resolution_is_advised_that_the_settings_refuse(tmp_path: Path, side: int, advice: str):
+    (lowest,) = (f.metadata["low"] for f in dataclasses.fields(ReadSettings) if f.name == "dpi")
+    assert lowest == LEAST_DPI
+    document = pymupdf.open()
+    document.new_page(width=side, height=side)
+    document.save(tmp_path / "wide.pdf")
+    limits = Limits(max_pixels=3360 * 3360)
+    with open_source(tmp_path / "wide.pdf", limits=limits) as source, pytest.raises(TooLarge, match=advice):
+        source.page(0)
 
 
 @pytest.mark.parametrize("name", ["gigantic-picture.pdf", "gigantic-inline-picture.pdf"])

@@ -17,6 +17,8 @@ from uocr.sources.types import DEFAULT_DPI, Content, Limits, PageImage, Source, 
 
 POINTS_PER_INCH: Final = 72.0
 MAX_DPI: Final = 2400.0
+LEAST_DPI: Final = 36
+"""The lowest resolution that the read settings accept; a lower one is not advised."""
 _EMBEDDED: Final = 4
 """A picture on a page may have this many times the pixels of a page: scans are finer than they are drawn."""
 _INLINE_PICTURE: Final = re.compile(rb"\bBI\b(.{1,1000}?)\bID\b", re.DOTALL)
@@ -118,7 +120,8 @@ class PdfSource(Source):
             raise UnreadableFile(f"{name} is {page.rect.width:g} x {page.rect.height:g} points, "
                                  "it has no area to draw.")
         fitting = math.floor(self.dpi * math.sqrt(self.limits.max_pixels / (width * height)))
-        advice = f"read it with at most {fitting} dpi" if fitting >= 1 else "no resolution makes it fit"
+        advice = f"read it with at most {fitting} dpi" if fitting >= LEAST_DPI else (
+            f"even {LEAST_DPI} dpi, the lowest, is too much: save its pages in a smaller size first")
         self.limits.check_pixels(f"{name} at {self.dpi:g} dpi", width, height, advice)
         return page, width, height
 
