@@ -239,7 +239,7 @@ def test_tiny_and_extreme_pictures_open(files: Files, width: int, height: int):
 @pytest.mark.parametrize(("name", "error", "words"), [
     ("cut-at-half.png", UnreadableFile, "cut-at-half.png is damaged and cannot be decoded: .*truncated"),
     ("cut-at-half.jpg", UnreadableFile, "cut-at-half.jpg is damaged and cannot be decoded: .*truncated"),
-    ("text-named-png.png", UnreadableFile, "text-named-png.png is damaged or not a picture .*HEIF, PDF"),
+    ("text-named-png.png", UnreadableFile, r"text-named-png.png is damaged or not a picture or PDF\.$"),
     ("postscript.eps", UnreadableFile, "postscript.eps is damaged or not a picture"),
     ("empty.png", EmptyDocument, r"empty.png is empty \(0 bytes\)"),
     ("claims-60000x60000.png", TooLarge, "claims 3,600,000,000 pixels, over the limit of 178,956,970"),

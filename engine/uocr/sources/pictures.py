@@ -237,8 +237,7 @@ def _explained(name: str, limits: Limits, notes: list[str] | None = None) -> Ite
         raise TooLarge(f"{name} claims {count} pixels, over the limit of {limits.max_pixels:,}; "
                        "make it smaller first.") from error
     except Image.UnidentifiedImageError as error:
-        raise UnreadableFile(f"{name} is damaged or not a picture or PDF that can be read "
-                             f"({', '.join((*FORMATS, 'HEIF', 'PDF'))}).") from error
+        raise UnreadableFile(f"{name} is damaged or not a picture or PDF.") from error
     except MemoryError as error:
         raise TooLarge(f"{name} needs more memory than there is; "
                        f"the limit is {limits.max_pixels:,} pixels.") from error
