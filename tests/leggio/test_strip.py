@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import threading
 
 import pytest
 from leggio.memory.rate import SAMPLES, RatePlot
+from leggio.memory.strip import Elided, EngineStrip
 from leggio.pages.items import PageState
+from leggio.reading.engine import EngineFacts
 from leggio.settings.dialog import SettingsDialog
-from PySide6.QtCore import QPointF
+from leggio.window.welcome import Welcome
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtWidgets import QLabel
 from uocr.api import UnlimitedOCR
 from uocr.document import FinishReason
 from uocr.errors import OverBudget
@@ -38,6 +43,37 @@ def test_phases_counts_and_the_end_are_told_while_they_happen(qtbot, make_window
     assert strip._tokens.text() == f"{count} tokens · 200 a second"
     assert strip._detail.text() == f"Read to the end · looked 0.6 s, wrote {count / 200:.1f} s"
     assert strip._progress.value == 0
+
+
+def test_a_page_that_is_not_read_shows_which_one_is(qtbot, make_window, picture):
+    steps = threading.Semaphore(0)
+    window = make_window(ScriptedEngine(steps=steps))
+    strip = window.strip
+    assert strip._tokens.text() == "Ready"
+    window.open_inputs([picture(f"{n}.png") for n in range(1, 5)])
+    qtbot.waitUntil(lambda: strip._tokens.text().startswith("Looking") and window.session.waiting == 3)
+
+    def words() -> tuple[str, str]:
+        return strip._tokens.text(), strip._detail.text()
+
+    window.pages.show_item(window.model.item(3))
+    assert words() == ("Reading page 1 of 4", "3 left")
+    window.session.cancel_pages([window.model.item(1)])
+    assert words() == ("Reading page 1 of 4", "2 left")
+    window.actions_["pause"].trigger()
+    assert words()[0] == "Paused"
+    window.actions_["pause"].trigger()
+    assert words() == ("Reading page 1 of 4", "2 left")
+    while window.model.item(0).state is not PageState.DONE:
+        steps.release(1)
+        qtbot.wait(2)
+    qtbot.waitUntil(lambda: words() == ("Reading page 3 of 4", "1 left"))
+    window.pages.show_item(window.model.item(0))  # a finished page does not hide that another one is read
+    assert words() == ("Reading page 3 of 4", "1 left")
+    steps.release(10_000)
+    qtbot.waitUntil(lambda: not window.session.busy)
+    count = window.model.item(0).page.timings.generated_tokens
+    assert words()[0] == f"{count} tokens · 200 a second"
 
 
 @pytest.mark.parametrize(
@@ -178,3 +214,48 @@ def test_a_budget_without_its_unit_is_not_taken(qtbot, window, store, budget):
     dialog._take()
     assert not dialog.engine_changed and store.window.memory_budget == "0"
     assert '"4 GB"' in dialog._problem.text() and not dialog._problem.isHidden()
+
+
+@pytest.mark.parametrize("language", ["en", "it"])
+@pytest.mark.parametrize("width", [1400, 1100, 930, 700, 520])
+def test_the_strip_never_cuts_a_letter_and_nothing_overlaps(qtbot, qapp, language, width):
+    qapp.set_language(language)
+    try:
+        strip = EngineStrip()
+        qtbot.addWidget(strip)
+        strip.resize(width, strip.sizeHint().height())
+        engine = ScriptedEngine()
+        info = dataclasses.replace(MODEL, backend="cpu (avx512)", threads=16)
+        strip.set_engine(EngineFacts("built-in", info, {}, engine.memory(), {}))
+        strip.set_memory(engine.memory())
+        strip.set_estimate(engine.estimate(1000, 1400))
+        strip._tokens.setText("12,345 tokens · 1,234 a second")
+        strip._detail.setText("Read to the end · looked 10.5 s, wrote 100.1 s")
+        strip.show()
+        qapp.processEvents()
+        labels = [label for label in strip.findChildren(Elided) if label.isVisible()]
+        for label in labels:
+            drawn = label.fontMetrics().horizontalAdvance(label.shown_text)
+            assert drawn <= label.width() and label.geometry().right() < width
+        places = [label.geometry() for label in labels] + ([strip.rate.geometry()] if strip.rate.isVisible() else [])
+        assert not any(a.intersects(b) for a, b in itertools.combinations(places, 2))
+        assert strip._memory.shown_text == strip._memory.text() or width < 700
+        assert strip._estimate.isHidden() or strip._estimate.shown_text == strip._estimate.text()
+    finally:
+        qapp.set_language("en")
+
+
+@pytest.mark.parametrize("width", [360, 700])
+def test_the_welcome_wraps_its_words_in_a_small_window(qtbot, qapp, width):
+    qapp.set_language("it")
+    try:
+        welcome = Welcome()
+        qtbot.addWidget(welcome)
+        welcome.resize(width, 600)
+        welcome.show()
+        for label in welcome.findChildren(QLabel):
+            flags = int(label.alignment() | Qt.TextFlag.TextWordWrap)
+            needed = label.fontMetrics().boundingRect(0, 0, label.width(), 1000, flags, label.text())
+            assert needed.width() <= label.width() <= width and needed.height() <= label.height()
+    finally:
+        qapp.set_language("en")

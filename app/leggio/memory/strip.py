@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QRect, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QRect, Qt
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 from uocr.document import FinishReason, Page
 from uocr.events import PageStarted
 
@@ -16,22 +16,45 @@ from leggio.memory.bar import MemoryBar
 from leggio.memory.rate import RatePlot
 from leggio.reading.engine import EngineFacts
 
+_PLOT_FROM = 860
+"""Pixels of width from which there is room for the plot of the rate beside the numbers."""
 
-class Quiet(QLabel):
-    """Secondary text."""
 
-    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(text, parent)
-        self.setForegroundRole(self.foregroundRole())
+class Elided(QLabel):
+    """One line that ends in "…" where there is no room for all of it; the hover then has the whole."""
+
+    @property
+    def text_width(self) -> int:
+        """Pixels that the whole text takes."""
+        return self.fontMetrics().horizontalAdvance(self.text())
+
+    @property
+    def shown_text(self) -> str:
+        """What is drawn."""
+        return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width())
+
+    @property
+    def colour(self) -> QColor:
+        return self.palette().color(QPalette.ColorRole.WindowText)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:
-            painter.setPen(colours(self.palette()).quiet)
-            painter.drawText(
-                self.contentsRect(),
-                self.alignment(),
-                self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width()),
-            )
+            painter.setPen(self.colour)
+            painter.drawText(self.contentsRect(), self.alignment(), self.shown_text)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent) and self.shown_text != self.text():
+            QToolTip.showText(event.globalPos(), "\n".join(filter(None, (self.text(), self.toolTip()))), self)
+            return True
+        return super().event(event)
+
+
+class Quiet(Elided):
+    """Secondary text."""
+
+    @property
+    def colour(self) -> QColor:
+        return QColor(colours(self.palette()).quiet)
 
 
 class ThinProgress(QWidget):
@@ -68,11 +91,11 @@ class EngineStrip(QWidget):
         super().__init__(parent)
         self.bar = MemoryBar(self)
         self.rate = RatePlot(self)
-        self._memory = QLabel(self)
+        self._memory = Elided(self)
         self._estimate = Quiet("", self)
-        self._tokens = QLabel(self)
+        self._tokens = Elided(self)
         self._detail = Quiet("", self)
-        self._engine = QLabel(self)
+        self._engine = Elided(self)
         self._backend = Quiet("", self)
         self._progress = ThinProgress(self)
         self._progress.setAccessibleName(self.tr("Progress of the page"))
@@ -91,11 +114,9 @@ class EngineStrip(QWidget):
             self.tr("The page is shown to the model as visual tokens; the prompt holds them and the question")
         )
         self._backend.setToolTip(self.tr("How finely the model's numbers are kept (quantisation), and what computes"))
-        for label in (self._memory, self._tokens, self._engine):
+        for label in (self._memory, self._tokens, self._engine, self._estimate, self._detail, self._backend):
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        for quiet in (self._estimate, self._detail, self._backend):
-            quiet.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._estimate.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._lay_out()
         self.set_engine(None)
@@ -106,10 +127,11 @@ class EngineStrip(QWidget):
         grid.setContentsMargins(16, 8, 16, 10)
         grid.setHorizontalSpacing(28)
         grid.setVerticalSpacing(4)
-        line = QHBoxLayout()
-        line.addWidget(self._memory, 1)
-        line.addWidget(self._estimate, 1)
-        grid.addLayout(line, 0, 0)
+        self._line = QHBoxLayout()
+        self._line.setSpacing(12)
+        self._line.addWidget(self._memory)
+        self._line.addWidget(self._estimate)
+        grid.addLayout(self._line, 0, 0)
         grid.addWidget(self.bar, 1, 0)
         grid.addWidget(self._tokens, 0, 1)
         grid.addWidget(self._detail, 1, 1, Qt.AlignmentFlag.AlignTop)
@@ -123,6 +145,19 @@ class EngineStrip(QWidget):
         box.setSpacing(0)
         box.addWidget(self._progress)
         box.addLayout(grid)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.rate.setVisible(self.width() >= _PLOT_FROM)
+        self._fit()
+
+    def _fit(self) -> None:
+        """The promise stands beside the memory in use where both have room, else it is left to the bar's hover."""
+        self._estimate.setVisible(
+            self._memory.text_width + self._line.spacing() + self._estimate.text_width + 2 <= self.bar.width()
+        )
+        self._line.setStretch(0, max(1, self._memory.text_width))
+        self._line.setStretch(1, max(1, self._estimate.text_width))
 
     # -- the engine ----------------------------------------------------------------------------------------
 
@@ -152,6 +187,7 @@ class EngineStrip(QWidget):
         self._memory.setText(
             self.tr("Memory {0} of {1}").format(bytes_text(report.current_total), bytes_text(report.budget))
         )
+        self._fit()
 
     def set_estimate(self, estimate: Any | None) -> None:
         """The promise for the page at hand."""
@@ -159,6 +195,7 @@ class EngineStrip(QWidget):
         self._estimate.setText(
             "" if estimate is None else self.tr("reading takes at most {0}").format(bytes_text(estimate.total))
         )
+        self._fit()
 
     # -- a page --------------------------------------------------------------------------------------------
 
@@ -208,6 +245,13 @@ class EngineStrip(QWidget):
         self._detail.setText(told if wrote else "")
         self._progress.set_value(0)
         self._rate_text = ""
+
+    def elsewhere(self, place: int, pages: int, left: int) -> None:
+        """The engine reads another page than the one that is shown: page `place` (from 1) of `pages`; `left` wait."""
+        self.rest()
+        self._tokens.setText(self.tr("Reading page {0} of {1}").format(number_text(place), number_text(pages)))
+        if left:
+            self._detail.setText(self.tr("{0} left").format(number_text(left)))
 
     def rest(self) -> None:
         """Nothing is read and no finished page is shown."""

@@ -97,6 +97,15 @@ class Session(QObject):
     def waiting(self) -> int:
         return len(self._waiting)
 
+    def place(self, item: PageItem) -> int:
+        """Which page of the list `item` is, counted from 1; 0: it was removed while it was read."""
+        return self._model.row_of(item) + 1
+
+    @property
+    def pages(self) -> int:
+        """How many pages the list holds."""
+        return self._model.rowCount()
+
     @property
     def busy(self) -> bool:
         return bool(self._group) or bool(self._waiting)

@@ -625,6 +625,14 @@
         <source>Worked out before anything is held: reading this page never takes more. The mark in the bar below</source>
         <translation>Calcolato prima di occupare memoria: leggere questa pagina non ne usa mai di più. È il segno nella barra qui sotto</translation>
     </message>
+    <message>
+        <source>Reading page {0} of {1}</source>
+        <translation>Lettura della pagina {0} di {1}</translation>
+    </message>
+    <message>
+        <source>{0} left</source>
+        <translation>ne restano {0}</translation>
+    </message>
 </context>
 <context>
     <name>ExportController</name>

@@ -68,6 +68,8 @@ class Presenter(QObject):
         session.block_ended.connect(self._block_ended)
         session.memory_read.connect(strip.set_memory)
         session.estimated.connect(self._estimated)
+        for moved in (session.changed, session.turned_to):
+            moved.connect(self._engine_moved)
         self.panel.block_pointed.connect(lambda i: self._point(i, from_text=True))
         self.panel.block_clicked.connect(lambda i: self.pin(i, from_text=True))
         desk.canvas.block_pointed.connect(lambda i: self._point(i, from_text=False))
@@ -164,13 +166,20 @@ class Presenter(QObject):
             self.panel.notice.dismiss()
 
     def _show_counts(self) -> None:
-        item, live = self._item, self._live
+        item, live, read = self._item, self._live, self._session.current
         if live is not None:
             self._strip.begin(live.started)
             if live.tokens:
                 self._strip.count(live.tokens, live.decode_s)
+        elif item is not None and read is not None and (place := self._session.place(read)) > 0:
+            self._strip.elsewhere(place, self._session.pages, self._session.waiting)
         elif item is not None:
             self._strip.show_page(item.page)
+
+    def _engine_moved(self) -> None:
+        """Another page is read, or none any more, or more of them wait."""
+        if self._live is None:
+            self._show_counts()
 
     # -- its picture ---------------------------------------------------------------------------------------
 
