@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from leggio.look.colours import colours
 from leggio.look.symbols import draw_symbol
-from leggio.memory.strip import Quiet
 
 
 class _Sheet(QWidget):
@@ -27,6 +26,16 @@ class _Sheet(QWidget):
             draw_symbol(painter, QRectF(24, 24, 48, 48), "page", quiet)
 
 
+class _QuietWords(QLabel):
+    """Secondary text that goes on in another line where it must."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self) as painter:
+            painter.setPen(colours(self.palette()).quiet)
+            flags = self.alignment() | Qt.TextFlag.TextWordWrap
+            painter.drawText(self.contentsRect(), int(flags), self.text())
+
+
 class Welcome(QWidget):
     """Says what to do, offers the ways in."""
 
@@ -41,9 +50,10 @@ class Welcome(QWidget):
         font.setPointSizeF(font.pointSizeF() * 1.6)
         font.setWeight(QFont.Weight.Medium)
         title.setFont(font)
-        title.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        words = Quiet(self.tr("It is read on this machine and goes nowhere else."), self)
-        words.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        words = _QuietWords(self.tr("It is read on this machine and goes nowhere else."), self)
+        for label in (title, words):
+            label.setWordWrap(True)
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         buttons = QHBoxLayout()
         buttons.addStretch(1)
         for text, sent, default in (
@@ -52,7 +62,7 @@ class Welcome(QWidget):
             (self.tr("Try a sample page"), self.sample_wanted, False),
         ):
             button = QPushButton(text, self)
-            button.setMinimumWidth(96)
+            button.setMinimumWidth(max(96, button.sizeHint().width()))
             button.setDefault(default)
             button.clicked.connect(sent)
             buttons.addWidget(button)
