@@ -222,7 +222,16 @@ def test_remarks_that_do_not_fit_are_counted_and_all_in_the_hover():
     assert told.detail.endswith("Page 5: odd.")
 
 
+def test_a_long_word_in_a_notice_loses_its_middle_not_the_end_of_the_sentence(window):
+    notice = window.panel.notice
+    notice.tell(f"{'a' * 100}.pdf cannot be written.")
+    assert notice.text == f"{'a' * 24}…{'a' * 19}.pdf cannot be written."
+    assert notice.detail == f"{'a' * 100}.pdf cannot be written."
+    notice.tell("/home/someone/a-folder/another-one/and-one-more/in-it/a.pdf is there.")
+    assert notice.text.startswith("/home/someone/a-folder/another-one/and-one-more/in-it/a.pdf")
+
+
 def test_a_very_long_name_does_not_swallow_the_sentence(qtbot, rich, tmp_path):
     name = "n" * 200 + ".txt"
     write(qtbot, rich, tmp_path / name, choice("txt"))
-    assert rich.panel.notice.text == f"Saved {'n' * 30}…{'n' * 25}.txt (2 pages)."
+    assert rich.panel.notice.text == f"Saved {'n' * 24}…{'n' * 19}.txt (2 pages)."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from PySide6.QtWidgets import (
 from leggio.look.colours import colours
 from leggio.look.symbols import symbol
 from leggio.look.told import Told
+from leggio.look.units import elided
 
 Choice = tuple[str, Callable[[], None]]
 
@@ -36,6 +38,8 @@ class Row(NamedTuple):
 
 
 _Shown = tuple[Told, str, Sequence[Choice], Sequence[Row]]
+_LONG_WORD = re.compile(r"[^\s/\\-]{49,}")
+"""No line can be broken in it, so that it would push the end of the sentence out of sight."""
 MOMENT_MS = 5000
 """How long a mention stays."""
 
@@ -134,8 +138,9 @@ class Notice(QWidget):
     def _show(self, told: Told, kind: str, choices: Sequence[Choice], rows: Sequence[Row]) -> None:
         self._shown = (told, kind, choices, rows)
         self._kind = kind
-        self._text.setText(told.text)
-        self._text.setToolTip(told.detail)
+        shown = _LONG_WORD.sub(lambda word: elided(word.group()), told.text)
+        self._text.setText(shown)
+        self._text.setToolTip(told.detail or (told.text if shown != told.text else ""))
         self.setAccessibleName(told.text)
         self.setAccessibleDescription(told.detail)
         self._empty(self._buttons)

@@ -32,7 +32,7 @@ def bytes_text(count: int) -> str:
     return f"{number_text(value, digits)} {unit}"
 
 
-def elided(name: str, most: int = 60) -> str:
+def elided(name: str, most: int = 48) -> str:
     """A file's name, its middle left out where it is longer than `most` characters; the end with its suffix stays."""
     if len(name) <= most:
         return name
