@@ -197,3 +197,16 @@ def test_the_hover_of_a_notice_goes_with_it(window):
     assert window.panel.notice.accessibleDescription() == "Short, exactly."
     window.panel.notice.tell("Altro.")
     assert window.panel.notice.detail == ""
+
+
+def test_a_model_over_the_budget_and_pages_left_out_are_told_in_italian(qtbot, window, tmp_path, picture):
+    alone = errors.OverBudget("x", {"model views": 26_000_000}, 26_000_000, 20_000_000)
+    assert told(alone, "built-in").text == (
+        "Il solo modello richiede 26,0 MB di memoria, il limite è 20,0 MB: alzalo nelle Impostazioni."
+    )
+    assert told(errors.ModelError("x"), "built-in").text.startswith("Il modello incluso: ")
+    read_all(qtbot, window, [picture("a.png"), picture("b.png")])
+    failed = window.model.item(1)
+    failed.page.blocks, failed.page.finish_reason = [], FinishReason.ERROR
+    write(qtbot, window, tmp_path / "out.txt", choice("txt"))
+    assert "Lasciate fuori perché non è stato possibile leggerle: pagine di b.png (1)." in window.panel.notice.text

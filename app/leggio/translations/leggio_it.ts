@@ -692,6 +692,18 @@
         <source>A file is still being written.</source>
         <translation>Un file è ancora in corso di scrittura.</translation>
     </message>
+    <message>
+        <source>{0} and {1} more documents</source>
+        <translation>{0} e altri {1} documenti</translation>
+    </message>
+    <message>
+        <source>Left out, since they could not be read: pages of {0}.</source>
+        <translation>Lasciate fuori perché non è stato possibile leggerle: pagine di {0}.</translation>
+    </message>
+    <message>
+        <source>No page was read: there is nothing to export.</source>
+        <translation>Nessuna pagina è stata letta: non c&apos;è nulla da esportare.</translation>
+    </message>
 </context>
 <context>
     <name>ExportDialog</name>
@@ -1015,6 +1027,14 @@
     <message>
         <source>The most that Leggio may take, set under Settings, Model.</source>
         <translation>Il massimo che Leggio può usare, si sceglie in Impostazioni, Modello.</translation>
+    </message>
+    <message>
+        <source>Not held at the same time</source>
+        <translation>Non occupati insieme</translation>
+    </message>
+    <message>
+        <source>The page is looked at before it is written: of these two, what takes less counts in the other.</source>
+        <translation>La pagina viene prima guardata e poi scritta: di questi due, il minore rientra nell&apos;altro.</translation>
     </message>
 </context>
 <context>
@@ -1691,6 +1711,10 @@
         <source>One of the values under Reading makes no sense.</source>
         <translation>Uno dei valori in Lettura non ha senso.</translation>
     </message>
+    <message>
+        <source>The memory budget needs a number with its unit, such as &quot;512 MB&quot; or &quot;4 GB&quot;.</source>
+        <translation>Il limite di memoria richiede un numero con la sua unità, come &quot;512 MB&quot; o &quot;4 GB&quot;.</translation>
+    </message>
 </context>
 <context>
     <name>Sheets</name>
@@ -1943,6 +1967,18 @@
     <message>
         <source>{0} was cancelled.</source>
         <translation>{0}: annullato.</translation>
+    </message>
+    <message>
+        <source>The built-in model</source>
+        <translation>Il modello incluso</translation>
+    </message>
+    <message>
+        <source>And {0} more; point here to read them.</source>
+        <translation>E altre {0}; punta qui per leggerle.</translation>
+    </message>
+    <message>
+        <source>The model alone takes {0} of memory, the budget is {1}: raise it in Settings.</source>
+        <translation>Il solo modello richiede {0} di memoria, il limite è {1}: alzalo nelle Impostazioni.</translation>
     </message>
 </context>
 <context>
