@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def take(paths: list[Path]) -> None:
         if paths:
-            window.open_inputs(paths)
+            window.open_inputs(paths, show=True)
         window.setWindowState(window.windowState() & ~window.windowState().WindowMinimized)
         window.raise_()
         window.activateWindow()

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import zlib
 from pathlib import Path
 from types import SimpleNamespace
@@ -229,6 +230,44 @@ def test_a_second_start_hands_its_files_to_the_first(qtbot, tmp_path):
     assert second.communicate()[0].strip() == "True"
     first.close()
     assert hand_over(["/x"], name) is False
+
+
+def test_files_from_outside_are_shown_and_leave_an_unread_notice(qtbot, window, picture, tmp_path):
+    """What leggio.main does with the files of a second start, and of Finder."""
+    read_all(qtbot, window, [picture(f"{n:02}.png") for n in range(1, 31)])
+    window.pages.show_item(window.model.item(0))
+    (tmp_path / "empty").mkdir()
+    window.open_inputs([tmp_path / "empty"])
+    qtbot.waitUntil(lambda: "holds no picture" in window.desk.notice.text)
+    unread = window.desk.notice.text
+    window.store.set_window(follow=False)
+    read_all(qtbot, window, [picture("b.png"), picture("a.png")], show=True)
+    assert window.presenter.item is window.model.item(30) and window.presenter.item.title == "a.png"
+    row = window.pages.visualRect(window.model.index_of(window.presenter.item))
+    assert window.pages.viewport().rect().contains(row)
+    assert window.pages.selected_items() == [window.presenter.item] and window.desk.notice.text == unread
+
+
+def test_a_page_from_outside_stays_shown_while_an_earlier_one_is_read(qtbot, make_window, picture):
+    steps = threading.Semaphore(0)
+    window = make_window(ScriptedEngine(steps=steps))
+    window.open_inputs([picture("1.png"), picture("2.png")])
+    qtbot.waitUntil(lambda: window.session.current is not None)
+    window.open_inputs([picture("new.png")], show=True)
+    qtbot.waitUntil(lambda: window.presenter.item is not None and window.presenter.item.title == "new.png")
+    steps.release(10_000)
+    qtbot.waitUntil(lambda: not window.session.busy)
+    assert window.presenter.item.title == "new.png"
+
+
+def test_a_refusal_does_not_take_the_place_of_another_notice(qtbot, window, tmp_path, monkeypatch):
+    monkeypatch.setattr("leggio.look.notice.MOMENT_MS", 30)
+    (tmp_path / "empty").mkdir()
+    window.desk.notice.tell("Reading stopped.", "info", [("Go on", lambda: None)])
+    window.open_inputs([tmp_path / "empty"], show=True)
+    qtbot.waitUntil(lambda: "holds no picture" in window.desk.notice.text)
+    qtbot.waitUntil(lambda: window.desk.notice.choices() == ["Go on"])
+    assert window.desk.notice.text == "Reading stopped."
 
 
 def test_arguments_are_absolute_for_another_process(tmp_path):

@@ -25,6 +25,8 @@ class Opener(QObject):
 
     opened = Signal(list)
     """PageItems, ready to be appended; damaged files come as one failed page."""
+    first_came = Signal(object)
+    """PageItem: the first of inputs that were opened to be shown; it was handed over by `opened` already."""
     refused = Signal(object)
     """Told: a folder with nothing in it, or one that cannot be looked into."""
     finished = Signal()
@@ -41,11 +43,16 @@ class Opener(QObject):
     def busy(self) -> bool:
         return self._running > 0
 
-    def open(self, inputs: Sequence[Input], *, pages: str | None = None, password: str | None = None) -> None:
-        """`opened` follows, maybe several times, then `finished`. `pages` is a range such as "1-3,-1"."""
+    def open(
+        self, inputs: Sequence[Input], *, pages: str | None = None, password: str | None = None, show: bool = False
+    ) -> None:
+        """`opened` follows, maybe several times, then `finished`. `pages` is a range such as "1-3,-1".
+
+        With `show`, `first_came` follows the first `opened`.
+        """
         self._stopped = False
         self._running += 1
-        self._pool.start(_Look(self, list(inputs), pages, password))
+        self._pool.start(_Look(self, list(inputs), pages, password, show))
 
     def stop(self) -> None:
         """Leave off after the file in hand."""
@@ -61,18 +68,23 @@ class Opener(QObject):
 
     # -- on the worker thread ------------------------------------------------------------------------------
 
-    def look(self, inputs: list[Input], pages: str | None, password: str | None) -> None:
+    def look(self, inputs: list[Input], pages: str | None, password: str | None, show: bool) -> None:
         ready: list[PageItem] = []
         for each in self._expand(inputs):
             if self._stopped:
                 break
             ready += pages_of(each, pages, password)
             if len(ready) >= BATCH:
-                self.opened.emit(ready)
-                ready = []
+                self._hand_over(ready, show)
+                ready, show = [], False
         if ready:
-            self.opened.emit(ready)
+            self._hand_over(ready, show)
         self.finished.emit()
+
+    def _hand_over(self, ready: list[PageItem], show: bool) -> None:
+        self.opened.emit(ready)
+        if show:
+            self.first_came.emit(ready[0])
 
     def _expand(self, inputs: list[Input]) -> list[Input]:
         from uocr.sources import expand_inputs, natural_key  # on this thread: it brings the PDF library
@@ -120,9 +132,11 @@ def _failed(document: DocumentItem, error: UocrError) -> PageItem:
 
 
 class _Look(QRunnable):
-    def __init__(self, owner: Opener, inputs: list[Input], pages: str | None, password: str | None) -> None:
+    def __init__(
+        self, owner: Opener, inputs: list[Input], pages: str | None, password: str | None, show: bool
+    ) -> None:
         super().__init__()
-        self._owner, self._inputs, self._pages, self._password = owner, inputs, pages, password
+        self._owner, self._inputs, self._pages, self._password, self._show = owner, inputs, pages, password, show
 
     def run(self) -> None:
-        self._owner.look(self._inputs, self._pages, self._password)
+        self._owner.look(self._inputs, self._pages, self._password, self._show)

@@ -55,6 +55,12 @@ class PageChoice(QObject):
         else:
             self._presenter.show(None)
 
+    def show_new(self, item: PageItem) -> None:
+        """Show a page that has just come in, and follow its reading unless another page is in the engine's hands."""
+        self.show(item)
+        if self._session.current in (None, item):
+            self.follow()
+
     def _move_to(self, item: PageItem) -> None:
         self._moving = True
         self._pages.show_item(item)

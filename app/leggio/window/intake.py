@@ -35,14 +35,22 @@ class Intake(QObject):
         self._refusal = ""
         opener.refused.connect(self._refuse)
 
-    def open(self, inputs: Sequence[Input], *, pages: str | None = None, password: str | None = None) -> None:
-        """Look into files, folders and pictures; what the settings say holds where nothing is given."""
-        if self._refusal and self._notice.text == self._refusal:
+    def open(
+        self, inputs: Sequence[Input], *, pages: str | None = None, password: str | None = None, show: bool = False
+    ) -> None:
+        """Look into files, folders and pictures; what the settings say holds where nothing is given.
+
+        `show`: they come from outside the window; the first of their pages is shown, and no notice is taken as read.
+        """
+        if not show and self._refusal and self._notice.text == self._refusal:
             self._notice.dismiss()  # what others told, such as an offer to go on, stays
         read = self._store.read
-        self._opener.open(inputs, pages=pages or read.pages, password=password or read.password)
+        self._opener.open(inputs, pages=pages or read.pages, password=password or read.password, show=show)
 
     def _refuse(self, words: str | Told) -> None:
+        if self._notice.text not in ("", self._refusal):
+            self._notice.mention(str(words))  # an offer to go on, say, comes back
+            return
         self._notice.tell(words, "warn")
         self._refusal = self._notice.text
 

@@ -210,6 +210,7 @@ class MainWindow(QMainWindow):
         session.engine_opened.connect(self._engine_opened)
         session.engine_refused.connect(self._engine_refused)
         self.opener.opened.connect(self._opened)
+        self.opener.first_came.connect(self._first_came)
         self.opener.finished.connect(self.update_actions)
         self.pages.menu_wanted.connect(self._page_menu)
         self.presenter.shown.connect(self._page_shown)
@@ -297,10 +298,15 @@ class MainWindow(QMainWindow):
 
     # -- ways in -------------------------------------------------------------------------------------------
 
-    def open_inputs(self, inputs: Sequence[Input], *, pages: str | None = None, password: str | None = None) -> None:
-        """Add files, folders and pictures to the list; they are read at once if the settings say so."""
+    def open_inputs(
+        self, inputs: Sequence[Input], *, pages: str | None = None, password: str | None = None, show: bool = False
+    ) -> None:
+        """Add files, folders and pictures to the list; they are read at once if the settings say so.
+
+        `show` the first of their pages: they come from a later start, or from the system.
+        """
         if not self._quitting:
-            self.intake.open(inputs, pages=pages, password=password)
+            self.intake.open(inputs, pages=pages, password=password, show=show)
 
     def _opened(self, items: list[PageItem]) -> None:
         if self._quitting:
@@ -309,6 +315,10 @@ class MainWindow(QMainWindow):
         if self.store.window.read_at_once:
             self.session.read(i for i in items if i.state is PageState.NEW)
         self.update_actions()
+
+    def _first_came(self, item: PageItem) -> None:
+        if not self._quitting and self.model.row_of(item) >= 0:
+            self.choice.show_new(item)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if can_take(event.mimeData()):
