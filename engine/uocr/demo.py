@@ -44,6 +44,8 @@ def read_sample(ocr: UnlimitedOCR, file: Path, output: Path) -> None:
             case events.PageFinished(page=page):
                 for line in view.page_lines(page):
                     view.out.print(line, style="dim", markup=False)
+                for note in page.problems:
+                    view.out.print(f"note: {note}", style="yellow", markup=False)
                 with open_source(str(file)) as source:
                     found = audit(page, source.page(page.index).image)
                 threshold = float(ocr.front_end.get("confidence_threshold", 0.0))

@@ -4,7 +4,7 @@
     ├── InputError              the picture or document cannot be used       exit 10
     │   ├── UnreadableFile      damaged, truncated, not a picture or PDF     exit 11
     │   ├── EncryptedFile       a PDF that needs a password                  exit 12
-    │   ├── EmptyDocument       no page in it                                exit 13
+    │   ├── EmptyDocument       no page in it, no picture in the folder      exit 13
     │   ├── TooLarge            more pixels or bytes than the limit          exit 14
     │   └── InvalidRequest      options or prompt that contradict each other exit 15
     ├── ModelError              the model file                               exit 20

@@ -553,6 +553,23 @@ def test_a_refused_budget_shows_what_would_be_needed(run) -> None:
     assert "peak" not in err and len(lines) > 3
 
 
+def test_a_repaired_pdf_is_told_once_even_when_quiet(run, files: dict[str, Path]) -> None:
+    """In a sentence for people: nothing of what the PDF library says of the file's inside."""
+    name = str(files["cut-at-half.pdf"])
+    for quiet in ([], ["-q"]):
+        code, _, err = run("read", name, "--pages", "1-2", "--dpi", "40", "--max-new-tokens", "2", *quiet)
+        assert code == 3
+        repaired = f"{name}: The file is damaged and was repaired, parts of it may be missing."
+        assert err.splitlines().count(repaired) == 1 and err.count("repaired") == 1
+        assert "xref" not in err and "syntax" not in err
+
+
+def test_what_was_decided_about_a_picture_is_told_even_when_quiet(run, tmp_path: Path) -> None:
+    Image.new("RGBA", (60, 60), (9, 9, 9, 0)).save(tmp_path / "clear.png")
+    _, _, err = run("read", str(tmp_path / "clear.png"), "-q", "--max-new-tokens", "2")
+    assert f"{tmp_path}/clear.png, page 1: Every pixel is transparent, the colours below were read.\n" in err
+
+
 def test_an_encrypted_pdf_names_the_flag(run, tmp_path: Path) -> None:
     import pymupdf
 

@@ -15,7 +15,7 @@ EXIT_CODES = """
 Exit codes, one a cause:
 
 0 everything complete · 2 wrong usage · 3 a page was cut short (length or loop) ·
-10 input · 11 unreadable file · 12 encrypted PDF · 13 empty document or folder · 14 too large · 15 contradicting options ·
+10 input · 11 unreadable file · 12 encrypted PDF · 13 nothing to read in it · 14 too large · 15 contradicting options ·
 20 model · 21 model not found · 22 model file damaged or foreign · 23 conversion · 24 download ·
 30 engine · 31 over the memory budget · 32 engine busy · 33 Inf or NaN in the network · 34 native library missing ·
 40 output · 41 output exists · 42 output failed (full, read-only) · 43 journal does not fit · 130 stopped

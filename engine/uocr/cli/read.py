@@ -101,6 +101,8 @@ class Job:
         """None: results go to standard output."""
         self.control = Control()
         self._bar = view.PhaseBar()
+        self._told: set[str] = set()
+        """Notes on the whole file that is being read, each told once."""
         self.exit_code = 0
         self._collected: list[Document] = []
         """Documents that standard output gets as one at the end."""
@@ -185,6 +187,7 @@ class Job:
             for page in done.values():
                 view.out.print(page.text + "\n", markup=False)
         document = None
+        self._told.clear()
         threshold = float(ocr.front_end.get("confidence_threshold", 0.0))
         try:
             for event in ocr.stream(source, control=self.control, skip=done):
@@ -240,8 +243,18 @@ class Job:
                 elif not self.quiet:
                     for line in view.page_lines(page):
                         view.err.print(line, style="dim", markup=False)
+                self._tell_notes(page, source)
                 for line in view.page_warnings(page, threshold, self._audit(page, source)):
                     view.err.print(f"{page.source}, {line}", style="yellow", markup=False)
+
+    def _tell_notes(self, page: Page, source: Source) -> None:
+        """What is to be known of how a page came about; what holds for the whole file is said once."""
+        for note in dict.fromkeys([*source.notes, *page.problems]):
+            if note not in source.notes:
+                view.err.print(f"{page.source}, page {page.index + 1}: {note}", style="yellow", markup=False)
+            elif note not in self._told:
+                self._told.add(note)
+                view.err.print(f"{source.name}: {note}", style="yellow", markup=False)
 
     def _audit(self, page: Page, source: Source) -> Audit | None:
         """The page's picture beside its blocks; None where the whole page was not meant to be read, or is gone."""

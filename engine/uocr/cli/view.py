@@ -185,7 +185,6 @@ def page_lines(page: Page) -> list[str]:
         lines.append(f"confidence: {page.confidence:.3f}")
     if page.has_text_layer:
         lines.append("note: the PDF page has text of its own")
-    lines += [f"note: {problem}" for problem in page.problems]
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 import threading
@@ -23,11 +24,13 @@ _EMBEDDED: Final = 4
 """A picture on a page may have this many times the pixels of a page: scans are finer than they are drawn."""
 _INLINE_PICTURE: Final = re.compile(rb"\bBI\b(.{1,1000}?)\bID\b", re.DOTALL)
 _INLINE_SIDE: Final = re.compile(rb"/(W|H|Width|Height)\s+(\d{1,12})")
+_log = logging.getLogger(__name__)
 
 MUPDF_LOCK = threading.RLock()
 """MuPDF may be used by one thread at a time, whatever the document."""
 
-# MuPDF prints what it thinks of damaged files; that goes into notes instead (see `_complaints`).
+# MuPDF prints what it thinks of damaged files, in terms of the format. A note says that they are damaged, the log why
+# (see `_complaints`).
 pymupdf.TOOLS.mupdf_display_errors(False)
 pymupdf.TOOLS.mupdf_display_warnings(False)
 
@@ -82,14 +85,16 @@ class PdfSource(Source):
                 raise TooLarge(f"{name} needs more memory than there is for {width} x {height} pixels; "
                                "choose a lower dpi.") from error
             except Exception as error:  # MuPDF's own types differ by version
-                raise UnreadableFile(f"{name} is damaged and cannot be drawn: {reason(error)}.") from error
+                _log.info("%s: %s", name, reason(error))
+                raise UnreadableFile(f"{name} is damaged and cannot be drawn.") from error
             complaints = _complaints(about_tree=False)
             pymupdf.TOOLS.store_shrink(100)  # decoded pictures of past pages would fill up to 256 MB
         notes = list(self.notes)
         if complaints:
+            _log.info("%s: %s", name, complaints)
             if _uniform(image):
-                raise UnreadableFile(f"{name} is damaged, nothing on it can be drawn: {complaints}.")
-            notes.append(f"Parts of the page may be missing: {complaints}.")
+                raise UnreadableFile(f"{name} is damaged, nothing on it can be drawn.")
+            notes.append("The page is damaged, parts of it may be missing.")
         return PageImage(image, self.name, index, image.width, image.height, self.dpi, has_text, notes)
 
     def close(self) -> None:
@@ -110,7 +115,8 @@ class PdfSource(Source):
             area = (page.rect * self._zoom).irect
             is_page = self._document.xref_object(page.xref).startswith("<<")
         except Exception as error:
-            raise UnreadableFile(f"{name} is damaged and cannot be loaded: {reason(error)}.") from error
+            _log.info("%s: %s", name, reason(error))
+            raise UnreadableFile(f"{name} is damaged and cannot be loaded.") from error
         if not is_page:  # MuPDF would draw an empty Letter sheet
             raise UnreadableFile(f"{name} is damaged: object {page.xref} stands where the page should be.")
         if complaints := _complaints():
@@ -146,9 +152,9 @@ class PdfSource(Source):
                                f"over the limit of {allowed:,}; the file may be made to exhaust memory.")
 
     def _note_damage(self, complaints: str) -> None:
-        note = f"The file is damaged and was repaired, parts of it may be missing: {complaints}."
+        _log.info("%s: %s", self.name, complaints)
         if not self.notes:
-            self.notes.append(note)
+            self.notes.append("The file is damaged and was repaired, parts of it may be missing.")
 
 
 def _open(content: Content, password: str | None) -> tuple[Any, str]:
@@ -164,7 +170,8 @@ def _open(content: Content, password: str | None) -> tuple[Any, str]:
             document = mended
         elif not _countable(document):
             document.close()
-            raise UnreadableFile(f"{content.name} is damaged, its pages cannot be counted: {wrong}.")
+            _log.info("%s: %s", content.name, wrong)
+            raise UnreadableFile(f"{content.name} is damaged, its pages cannot be counted.")
     _complaints()
     return document, repaired or wrong
 
@@ -180,8 +187,8 @@ def _unlocked(content: Content, password: str | None) -> Any:
         locked = bool(document.needs_pass)
         opened = not locked or bool(password and document.authenticate(password))
     except Exception as error:
-        words = _complaints() or reason(error)
-        raise UnreadableFile(f"{name} is damaged or not a PDF, no page can be found: {words}.") from error
+        _log.info("%s: %s", name, _complaints() or reason(error))
+        raise UnreadableFile(f"{name} is damaged or not a PDF, no page can be found.") from error
     if opened:
         return document
     document.close()
