@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from . import errors, events, models, native
+from .advice import raise_budget
 from .control import Control
 from .document import Document, FinishReason, Page
 from .modelfile import ModelFile
@@ -28,8 +29,6 @@ from .tokenizer import Tokenizer
 
 _SIZE_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _LEAST_BUDGET = 10**6
-_SMALLER = {"f32": ["f16", "q8", "q4"], "f16": ["q8", "q4"], "q8": ["q4"]}
-"""Profiles with smaller weights than a profile has."""
 
 
 def parse_bytes(text: str | int) -> int:
@@ -64,12 +63,10 @@ def _model_over_budget(model: str | Path | None, profile: str, refused: errors.O
     """The refusal of a model that alone is larger than the budget, with advice that can be followed."""
     built_in = model is None or str(model) == models.BUILT_IN
     name = "The built-in model" if built_in else f"The model {Path(model or '').name}"
-    smaller = [] if built_in else _SMALLER.get(profile, [])
-    advice = f" or use smaller weights ({', '.join(smaller)})" if smaller else ""
     needed, budget = refused.needed, refused.budget
     return errors.OverBudget(
-        f"{name} alone takes {needed / 1e6:.1f} MB and the memory budget is {budget / 1e6:.1f} MB; "
-        f"raise the budget{advice}.",
+        f"{name} alone takes {needed / 1e6:.1f} MB and the memory budget is {budget / 1e6:.1f} MB. "
+        + raise_budget(profile, built_in=built_in),
         {"model views": needed},
         needed,
         budget,

@@ -11,7 +11,7 @@ from typing import Any
 
 from PIL import Image
 
-from . import errors, events, markup, native
+from . import advice, errors, events, markup, native
 from .control import Control
 from .document import BOX_SCALE, Block, Box, FinishReason, Page, Timings, Token
 from .prompt import IMAGE_MARK, build_prompt_ids, default_prompt
@@ -97,6 +97,7 @@ class Reader:
         picture, to_page = prepare(image, page, settings)
         views, plan = self.plan_page(picture.width, picture.height, settings)
         self._note_untrained(page, views)
+        self._admit_page(views, plan, settings)
         pixels = make_views(picture, views.preset).views
         yield from self._run([page], [views], plan, lambda view: pixels[view], control)
         _move_blocks(page.blocks, to_page)
@@ -110,9 +111,28 @@ class Reader:
         views, plan = self.plan_pages([(p.width, p.height) for p in pages], settings)
         for page, page_views in zip(pages, views, strict=True):
             self._note_untrained(page, page_views)
+        estimate = self.engine.estimate(plan)
+        if not estimate.fits:
+            raise advice.pass_over_budget(estimate, len(pages), self._raise_budget())
         yield from self._run(
             pages, views, plan, lambda view: make_views(images[view](), views[view].preset).views[0], control
         )
+
+    def _admit_page(self, views: ViewPlan, plan: native.Plan, settings: ReadSettings) -> None:
+        """Raises OverBudget with advice before the page's pixels are made; the engine itself would refuse it later."""
+        estimate = self.engine.estimate(plan)
+        if estimate.fits:
+            return
+
+        def fits(preset: str) -> bool:
+            smaller = self.plan_page(views.width, views.height, settings.with_changes({"preset": preset}))[1]
+            return self.engine.estimate(smaller).fits
+
+        trained = self.front_end.get("trained_presets", list(PRESETS))
+        raise advice.page_over_budget(estimate, views.preset.name, trained, fits, self._raise_budget())
+
+    def _raise_budget(self) -> str:
+        return advice.raise_budget(self.info.profile, built_in=self.front_end.get("name") == "built-in")
 
     def _note_untrained(self, page: Page, views: ViewPlan) -> None:
         trained = self.front_end.get("trained_presets", list(PRESETS))

@@ -92,11 +92,13 @@ def test_over_budget_is_refused_before_it_starts_with_numbers() -> None:
         small.read(SAMPLES / "screenshot.png")
     assert refused.value.needed > refused.value.budget == 40_000_000
     assert refused.value.estimate
+    assert str(refused.value).startswith("This page needs ")
+    assert str(refused.value).endswith(" and the budget is 40.0 MB. Raise the budget.")
     with pytest.raises(errors.OverBudget) as model_alone:
         UnlimitedOCR(memory_budget="1 MB")
     needed = model_alone.value.needed
     assert str(model_alone.value) == (
-        f"The built-in model alone takes {needed / 1e6:.1f} MB and the memory budget is 1.0 MB; raise the budget."
+        f"The built-in model alone takes {needed / 1e6:.1f} MB and the memory budget is 1.0 MB. Raise the budget."
     )
     assert model_alone.value.estimate == {"model views": needed} and model_alone.value.budget == 1_000_000
 
