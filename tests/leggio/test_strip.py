@@ -142,6 +142,16 @@ def test_a_refusal_offers_a_smaller_quantisation_of_a_pulled_model(qtbot, make_w
     assert opened == ["q8"] and store.window.quant == "q8"
 
 
+@pytest.mark.parametrize("model", ["built-in", "/models/mine.uocr"])
+def test_a_model_with_one_quantisation_offers_no_other(qtbot, make_window, picture, model):
+    def refuse(number: int) -> str:
+        raise OverBudget("Too large.", {"KV cache": 9}, 9, 4)
+
+    window = make_window(ScriptedEngine(refuse), model=model)
+    read_all(qtbot, window, [picture()])
+    assert window.panel.notice.choices() == ["Smaller views", "Memory budget…"]
+
+
 @pytest.mark.parametrize(
     ("trained", "preset", "offered"),
     [(["base", "gundam"], "gundam", "base"), (["base", "gundam"], "base", None), (["tiny", "base"], "base", "tiny")],

@@ -50,7 +50,9 @@ class WaysOut(QObject):
         if smaller is not None and not choices:  # pages in one pass have but one kind of view
             choices.append((self.tr("Smaller views"), lambda: self._read_with_preset(item, smaller)))
         quant = SMALLER_QUANT.get(facts.info.profile) if facts is not None else None
-        if quant is not None and self._store.window.model != "built-in":
+        # A file that was chosen itself, like the built-in model, has one quantisation.
+        named = self._store.window.model != "built-in" and not self._store.window.model.endswith(".uocr")
+        if quant is not None and named:
             choices.append((self.tr("Use {0}").format(quant), lambda: self._use_quant(item, quant)))
         return [*choices, (self.tr("Memory budget…"), self.settings_wanted.emit)]
 
