@@ -71,8 +71,9 @@ def test_addresses_standard_input_and_odd_names_pass_through(tmp_path: Path):
 def test_nothing_found_is_told(tmp_path: Path):
     with pytest.raises(UnreadableFile, match=r"No file matches .*\*.png"):
         expand_inputs([str(tmp_path / "*.png")])
-    with pytest.raises(EmptyDocument, match="holds no picture and no PDF"):
+    with pytest.raises(EmptyDocument, match="holds no picture and no PDF") as empty:
         expand_inputs([tmp_path])
+    assert isinstance(empty.value, InvalidRequest) and empty.value.exit_code == 13
 
 
 def test_an_empty_name_is_refused_and_never_the_current_folder(tmp_path: Path, monkeypatch):

@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
-from uocr.errors import EmptyDocument, UnreadableFile
+from uocr.errors import EmptyDocument, InvalidRequest, UnreadableFile
 from uocr.sources.opening import STDIN
 
 SUFFIXES: Final = frozenset({
@@ -22,6 +22,10 @@ SUFFIXES: Final = frozenset({
 """Names taken from a folder; a file named on its own is tried whatever its name."""
 _WEB: Final = re.compile(r"(?:https?|file|data):", re.IGNORECASE)
 _log = logging.getLogger(__name__)
+
+
+class EmptyFolder(EmptyDocument, InvalidRequest):
+    """A folder with nothing to read. Also an InvalidRequest, so that callers can tell it from an empty file."""
 
 
 def natural_key(text: str) -> tuple[object, ...]:
@@ -42,7 +46,7 @@ def expand_input(arg: str | os.PathLike[str], *, recursive: bool = True) -> list
     """What one argument stands for; see `expand_inputs`.
 
     Raises UnreadableFile for an empty name, a pattern that matches nothing or a folder that cannot be listed,
-    EmptyDocument for a folder with nothing to read.
+    EmptyFolder for a folder with nothing to read.
     """
     if isinstance(arg, str) and (arg == STDIN or _WEB.match(arg)):
         return [Input(arg)]
@@ -84,7 +88,7 @@ def _folder(folder: Path, recursive: bool) -> list[Path]:
         files += [Path(root, name) for name in names
                   if not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES]
     if not files:
-        raise EmptyDocument(f"The folder {folder} holds no picture and no PDF.")
+        raise EmptyFolder(f"The folder {folder} holds no picture and no PDF.")
     return sorted(files, key=lambda file: tuple(natural_key(p) for p in file.relative_to(folder).parts))
 
 
