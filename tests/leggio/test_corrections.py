@@ -179,3 +179,19 @@ def test_steps_on_a_page_that_was_removed_are_passed_over(qtbot, window, picture
     window.page_actions.remove([second])
     window.actions_["undo"].trigger()
     assert first.page.blocks[1].text == MODELS and not window.actions_["undo"].isEnabled()
+
+
+def test_a_page_that_is_turned_while_it_is_read_is_read_the_other_way(qtbot, make_window, picture):
+    steps = threading.Semaphore(0)
+    engine = ScriptedEngine(steps=steps)
+    window = make_window(engine)
+    window.open_inputs([picture()])
+    qtbot.waitUntil(lambda: window.session.current is not None and len(engine.settings_seen) == 1)
+    item = window.model.item(0)
+    window.actions_["rotate"].trigger()
+    qtbot.waitUntil(lambda: len(engine.settings_seen) == 2)
+    steps.release(10_000)
+    qtbot.waitUntil(lambda: not window.session.busy)
+    assert [settings["rotate"] for settings in engine.settings_seen] == [0, 90]
+    assert (item.state, item.page.width, says(window, item)) == ("done", 560, MODELS)
+    assert not window.actions_["undo"].isEnabled()

@@ -68,6 +68,8 @@ class Session(QObject):
         self._waiting: dict[int, PageItem] = {}
         self._group: list[PageItem] = []
         """The pages in the engine's hands: one, or several in one pass."""
+        self._again: list[PageItem] = []
+        """Of these, the pages that are being cancelled and are to be read anew: they were turned meanwhile."""
         self._written: PageItem | None = None
         """Of these, the page that is written."""
         self._control = Control()
@@ -132,7 +134,13 @@ class Session(QObject):
         self.changed.emit()
 
     def read(self, items: Iterable[PageItem]) -> None:
-        """Queue pages, in the order given; one that waits or is read already is left alone."""
+        """Queue pages, in the order given; one that waits or is read already is left alone.
+
+        One that is being cancelled is read anew when that is done, and nothing of what was read of it is kept.
+        """
+        items = list(items)
+        if self._control.cancelled:
+            self._again += [i for i in items if i in self._group and i not in self._again]
         fresh = [i for i in items if i not in self._group and i.key not in self._waiting]
         for item in fresh:
             self._waiting[item.key] = item
@@ -148,6 +156,7 @@ class Session(QObject):
     def cancel_pages(self, items: Iterable[PageItem]) -> None:
         """Stop or drop just these; a page that is read together with others stops them too."""
         items = list(items)
+        self._again = [i for i in self._again if i not in items]
         for item in items:
             if self._waiting.pop(item.key, None) is not None:
                 self._model.set_state(item, state_of(item.page) if item.page else PageState.CANCELLED)
@@ -238,6 +247,10 @@ class Session(QObject):
             self.turned_to.emit(item)
 
     def _end(self, item: PageItem, change: frames.Ended) -> None:
+        if item in self._again:
+            self._model.set_state(item, PageState.WAITING)
+            self.ended.emit(item, change.page, change.error)
+            return
         region = self.region.pop(item.key, None)
         page = change.page if region is None else merge_region(item.page, change.page, region)
         item.failure = change.error
@@ -271,6 +284,10 @@ class Session(QObject):
         self._pulse.deliver()
         self._group, self._written = [], None
         self._control = Control()
+        again, self._again = self._again, []
+        if again:
+            self.read(again)
+            return
         self._start_next()
         self.changed.emit()
 
