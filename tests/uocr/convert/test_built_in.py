@@ -33,9 +33,10 @@ def test_convolutions_and_positions_have_16_bits(model: ModelFile) -> None:
 def test_it_says_what_it_reads_and_how_to_ask(model: ModelFile) -> None:
     settings = model.front_end
     assert settings["prompt_ids"] == [70, 403, 903, 386, 85, 343, 16]
-    assert (settings["trained_presets"], settings["default_preset"]) == (["base", "gundam"], "base")
+    assert (settings["trained_presets"], settings["default_preset"]) == (["base", "gundam"], "gundam")
     assert settings["multi_page"] is False
     assert settings["digits"] == "single"
+    assert settings["integer_activations"] is True
     assert settings["min_font_px"] == 17
     assert settings["confidence_threshold"] == 0.8
     assert settings["ngram"] == {"size": 35, "window": 128, "window_multi": 1024}
