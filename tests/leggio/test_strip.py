@@ -212,6 +212,7 @@ def test_a_budget_below_the_model_is_told_with_its_numbers(make_window):
         r"The model alone takes 2\d\.\d MB of memory, the budget is 20\.0 MB: raise it in Settings\.", notice.text
     )
     assert "built-in.uocr" not in notice.text + notice.detail
+    assert notice.choices() == ["Memory budget…"]
     assert window.strip.engine_text == "No model"
     assert window.strip._tokens.text() == "" and window.strip._memory.text() == ""
 

@@ -281,7 +281,7 @@ class MainWindow(QMainWindow):
         self.strip.set_engine(None)
         chosen = self.store.window.model
         choices = [(self.tr("Use the built-in model"), self.use_built_in)] if chosen != "built-in" else []
-        self.desk.notice.tell(told(error, chosen), "bad", choices)
+        self.desk.notice.tell(told(error, chosen), "bad", [*self.ways.of_refused_engine(error), *choices])
         self.ready.emit()
 
     def use_built_in(self) -> None:

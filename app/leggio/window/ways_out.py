@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
-from uocr.errors import EncryptedFile, OverBudget
+from uocr.errors import EncryptedFile, InvalidRequest, OverBudget
 
 from leggio.look.notice import Choice
 from leggio.pages.items import PageItem, PageState
@@ -44,6 +44,13 @@ class WaysOut(QObject):
             ]
         return []
 
+    def of_refused_engine(self, error: Exception) -> list[Choice]:
+        """For a model that could not be opened: a budget that is too small, or makes no sense, is one click away."""
+        return [self._budget()] if isinstance(error, OverBudget | InvalidRequest) else []
+
+    def _budget(self) -> Choice:
+        return self.tr("Memory budget…"), self.settings_wanted.emit
+
     def _smaller(self, item: PageItem) -> list[Choice]:
         choices = self._fewer(item)
         smaller, facts = self._smaller_preset(item), self._session.facts
@@ -54,7 +61,7 @@ class WaysOut(QObject):
         named = self._store.window.model != "built-in" and not self._store.window.model.endswith(".uocr")
         if quant is not None and named:
             choices.append((self.tr("Use {0}").format(quant), lambda: self._use_quant(item, quant)))
-        return [*choices, (self.tr("Memory budget…"), self.settings_wanted.emit)]
+        return [*choices, self._budget()]
 
     def _smaller_preset(self, item: PageItem) -> str | None:
         """The next smaller preset that the model was trained with."""
