@@ -77,6 +77,8 @@ def test_an_alias_bundle_is_built_from_the_real_root(tmp_path: Path) -> None:
     )
     if "does not have a shared library or framework" in done.stderr:
         pytest.skip("py2app wants a Python with a shared library; this one has none")
+    if "`project.license` must be valid exactly by one definition" in done.stderr:
+        pytest.skip("this setuptools does not read licence expressions: pip install 'setuptools>=77'")
     assert done.returncode == 0, done.stderr
     contents = tmp_path / "dist" / "Leggio.app" / "Contents"
     plist = plistlib.loads((contents / "Info.plist").read_bytes())
