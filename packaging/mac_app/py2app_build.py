@@ -19,11 +19,11 @@ DEEPEST_SOURCE = 10_000
 
 
 class AppDistribution(Distribution):
-    """Forgets the dependencies that setuptools reads from pyproject.toml: py2app stops when there are any."""
+    """Reads no pyproject.toml: all that a bundle needs is in `arguments`, py2app stops at dependencies, and the
+    setuptools that py2app gets on with knows no licence expressions."""
 
     def parse_config_files(self, *arguments: Any, **keywords: Any) -> None:
-        super().parse_config_files(*arguments, **keywords)
-        self.install_requires: list[str] = []
+        pass
 
 
 class LeggioApp(py2app.build_app.py2app):
