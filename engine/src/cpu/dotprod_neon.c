@@ -146,12 +146,7 @@ WITH_DOTPROD static inline void block(const size_t rows, size_t groups, const cp
 WITH_DOTPROD void neon_dotprod_micro_int8(size_t rows, size_t groups, const cpu_quantized *x,
                                           const uint8_t *panel, const float *scales, float *y, size_t ldy,
                                           bool add) {
-    switch (rows) {
-    case 4: block(4, groups, x, panel, scales, y, ldy, add); break;
-    case 3: block(3, groups, x, panel, scales, y, ldy, add); break;
-    case 2: block(2, groups, x, panel, scales, y, ldy, add); break;
-    default: block(1, groups, x, panel, scales, y, ldy, add); break;
-    }
+    CPU_BY_ROWS(rows, groups, x, panel, scales, y, ldy, add);
 }
 #else
 typedef int cpu_dotprod_neon_is_for_aarch64;

@@ -202,24 +202,14 @@ CPU_INLINE void block(const size_t rows, const bool q4, size_t groups, const cpu
     for (size_t r = 0; r < rows; r++) _mm512_storeu_ps(y + r * ldy, sum[r]);
 }
 
-CPU_INLINE void micro(const bool q4, size_t rows, size_t groups, const cpu_quantized *x, const uint8_t *panel,
-                      const float *scales, float *y, size_t ldy, bool add) {
-    switch (rows) {
-    case 4: block(4, q4, groups, x, panel, scales, y, ldy, add); break;
-    case 3: block(3, q4, groups, x, panel, scales, y, ldy, add); break;
-    case 2: block(2, q4, groups, x, panel, scales, y, ldy, add); break;
-    default: block(1, q4, groups, x, panel, scales, y, ldy, add); break;
-    }
-}
-
 void avx512_micro_int8_q8(size_t rows, size_t groups, const cpu_quantized *x, const uint8_t *panel,
                           const float *scales, float *y, size_t ldy, bool add) {
-    micro(false, rows, groups, x, panel, scales, y, ldy, add);
+    CPU_BY_ROWS(rows, false, groups, x, panel, scales, y, ldy, add);
 }
 
 void avx512_micro_int8_q4(size_t rows, size_t groups, const cpu_quantized *x, const uint8_t *panel,
                           const float *scales, float *y, size_t ldy, bool add) {
-    micro(true, rows, groups, x, panel, scales, y, ldy, add);
+    CPU_BY_ROWS(rows, true, groups, x, panel, scales, y, ldy, add);
 }
 #else
 typedef int cpu_int8_avx512_is_for_x86_64; /* a file must not be empty */

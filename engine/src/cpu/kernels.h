@@ -21,6 +21,18 @@ enum {
     CPU_INT8_GROUP_BYTES = 2 * UOCR_GROUP * CPU_PANEL, /* at most, of one group in a panel of `pack_int8` */
 };
 
+/* micro_int8 by way of block(rows, ...), inlined once for each number of rows: with a constant the sums stay in
+ * registers. */
+#define CPU_BY_ROWS(rows, ...)                                                                               \
+    do {                                                                                                     \
+        switch (rows) {                                                                                      \
+        case 4: block(4, __VA_ARGS__); break;                                                                \
+        case 3: block(3, __VA_ARGS__); break;                                                                \
+        case 2: block(2, __VA_ARGS__); break;                                                                \
+        default: block(1, __VA_ARGS__); break;                                                               \
+        }                                                                                                    \
+    } while (0)
+
 /* Rows of a weight matrix: row r starts at data + r * stride and its scales at scales + r * scale_stride
  * (bytes). */
 typedef struct cpu_weight_rows {
