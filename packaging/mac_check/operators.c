@@ -20,7 +20,7 @@ static unsigned run(bool exact, const char *only, uint64_t *digest) {
     }
     gpu_table_run(&o, exact, only);
     *digest = o.digest;
-    gpu_table_cancel(&o);
+    test_cancel(&o);
     if (!only) gpu_table_profiled(&o);
     if (o.failures) printf("last failure of the device: %s\n", device->failure(device));
     o.backend->destroy(o.backend);

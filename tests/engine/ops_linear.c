@@ -324,3 +324,19 @@ void test_vision(ops *o) {
     one_conv(o, 12, 10, 10, 7, 1, UOCR_F16);
     one_conv(o, 1, 1, 3, 2, 2, UOCR_F32);
 }
+
+/* A product stops where the flag says so, and runs where it does not. */
+void test_cancel(ops *o) {
+    atomic_bool flag = true;
+    weight w = weight_random(o, UOCR_F32, 1, 64, 64, 1);
+    uocr_tensor x = tensor_random(o, 4, 64, 0, 1), y = tensor_random(o, 4, 64, 0, 1);
+    uocr_linear_part part = {.weight = &w.view, .y = y};
+    workspace(o, 0);
+    o->backend->watch_cancel(o->backend, &flag);
+    expect_true(o, "a raised flag cancels", o->backend->linear(o->backend, x, &part, 1) == UOCR_CANCELLED);
+    atomic_store(&flag, false);
+    expect_ok(o, "a lowered flag does not", o->backend->linear(o->backend, x, &part, 1));
+    o->backend->watch_cancel(o->backend, NULL);
+    weight_free(&w);
+    tensor_free(o, x), tensor_free(o, y);
+}

@@ -94,6 +94,7 @@ void test_vision(ops *);
 void test_rows(ops *);
 void test_decoder(ops *);
 void test_bad_numbers(ops *);
+void test_cancel(ops *);
 void test_rope(ops *);
 void test_kernels(ops *);
 

@@ -46,21 +46,6 @@ static void run_all(ops *o) {
     test_bad_numbers(o);
 }
 
-static void cancel(ops *o) {
-    atomic_bool flag = true;
-    weight w = weight_random(o, UOCR_F32, 1, 64, 64, 1);
-    uocr_tensor x = tensor_random(o, 4, 64, 0, 1), y = tensor_random(o, 4, 64, 0, 1);
-    uocr_linear_part part = {.weight = &w.view, .y = y};
-    workspace(o, 0);
-    o->backend->watch_cancel(o->backend, &flag);
-    expect_true(o, "a raised flag cancels", o->backend->linear(o->backend, x, &part, 1) == UOCR_CANCELLED);
-    atomic_store(&flag, false);
-    expect_ok(o, "a lowered flag does not", o->backend->linear(o->backend, x, &part, 1));
-    o->backend->watch_cancel(o->backend, NULL);
-    weight_free(&w);
-    tensor_free(o, x), tensor_free(o, y);
-}
-
 static bool begin(ops *o, uocr_memory *memory, uocr_profile *profile, uint32_t threads, uint32_t precision,
                   uint32_t simd) {
     uocr_config config = config_of_full_model();
@@ -106,7 +91,7 @@ static void run_kind(uint32_t precision, uint32_t simd, bool few, bool quick, un
     run_all(&o);
     expect_true(&o, "operators are profiled when asked for", profile.count > 10);
     profile.enabled = false;
-    cancel(&o);
+    test_cancel(&o);
     end(&o, &memory);
     for (size_t t = 0; t < 3 && !quick; t++) {
         ops again = {.verify = false, .few = few};

@@ -86,20 +86,6 @@ static void not_finite_stays_so(ops *o) {
     tensor_free(o, qkv);
 }
 
-void gpu_table_cancel(ops *o) {
-    atomic_bool flag = true;
-    weight w = weight_random(o, UOCR_F32, 1, 64, 64, 1);
-    uocr_tensor x = tensor_random(o, 4, 64, 0, 1), y = tensor_random(o, 4, 64, 0, 1);
-    uocr_linear_part part = {.weight = &w.view, .y = y};
-    o->backend->watch_cancel(o->backend, &flag);
-    expect_true(o, "a raised flag cancels", o->backend->linear(o->backend, x, &part, 1) == UOCR_CANCELLED);
-    atomic_store(&flag, false);
-    expect_ok(o, "a lowered flag does not", o->backend->linear(o->backend, x, &part, 1));
-    o->backend->watch_cancel(o->backend, NULL);
-    weight_free(&w);
-    tensor_free(o, x), tensor_free(o, y);
-}
-
 /* With the profile on, the numbers are the same and every kernel is counted. */
 void gpu_table_profiled(ops *o) {
     uocr_profile *profile = o->backend->profile;

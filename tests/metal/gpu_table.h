@@ -12,8 +12,6 @@
 uocr_config gpu_table_config(void);
 /* Every family of operators, or the one called `only`; ends with activations at the edge of half. */
 void gpu_table_run(ops *, bool exact, const char *only);
-/* A raised flag cancels. */
-void gpu_table_cancel(ops *);
 /* With the profile on, the numbers are the same and every kernel is counted. */
 void gpu_table_profiled(ops *);
 

@@ -25,7 +25,7 @@ static unsigned run(bool exact, uint32_t order, const char *only, uint64_t *dige
     gpu_host_order(device, order);
     gpu_table_run(&o, exact, only);
     *digest = o.digest;
-    if (order == MSL_FORWARD) gpu_table_cancel(&o);
+    if (order == MSL_FORWARD) test_cancel(&o);
     if (order == MSL_FORWARD && !only) gpu_table_profiled(&o);
     if (o.failures) printf("last failure of the device: %s\n", device->failure(device));
     o.backend->destroy(o.backend);
