@@ -78,9 +78,9 @@ class UnlimitedOCR:
 
     model: None or "built-in", a name that was pulled ("baidu/Unlimited-OCR") or the path of a .uocr file.
     quant: f16, q8 or q4 of a named model. memory_budget: bytes or "4 GB" for everything, the model included;
-    0 takes 80 % of this machine's memory. precision: "exact" repeats the reference
-    arithmetic; "integer" multiplies in 8 bits wherever weights have 8 bits or fewer; "fast" does so in the decoder, and
-    in vision too if the model's file says that its gate allowed it. threads: 0 takes all this process may use.
+    0 takes 80 % of this machine's memory. precision: "exact" repeats the reference arithmetic; "integer" multiplies in
+    8 bits wherever weights have 8 bits or fewer; "fast" does so in the decoder, and in vision too if the model's file
+    says that its gate allowed it. threads: 0 takes all this process may use.
     Raises ModelNotFound, ModelFileError, OverBudget, EngineMissing.
     """
 

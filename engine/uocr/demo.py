@@ -31,31 +31,30 @@ def read_sample(ocr: UnlimitedOCR, file: Path, output: Path) -> None:
     truths = file.with_suffix(".txt").read_text("utf-8").split("\f")
     remark = BEYOND_THE_MODEL.get(file.name)
     view.out.rule(f"[bold]{file.name}[/bold]" + (f" ({remark})" if remark else ""))
-    document = None
-    for event in ocr.stream(file):
-        match event:
-            case events.PageStarted(page=page):
-                view.out.print(
-                    f"[dim]page {page.index + 1}: {page.width} x {page.height} pixels, "
-                    f"{event.visual_tokens} visual tokens, estimate {view.size(event.estimate.total)}[/dim]"
-                )
-            case events.BlockEvent():
-                view.stream(event.event)
-            case events.PageFinished(page=page):
-                for line in view.page_lines(page):
-                    view.out.print(line, style="dim", markup=False)
-                for note in page.problems:
-                    view.out.print(f"note: {note}", style="yellow", markup=False)
-                with open_source(str(file)) as source:
+    document, threshold = None, float(ocr.front_end.get("confidence_threshold", 0.0))
+    with open_source(file) as source:
+        for event in ocr.stream(source):
+            match event:
+                case events.PageStarted(page=page):
+                    view.out.print(
+                        f"[dim]page {page.index + 1}: {page.width} x {page.height} pixels, "
+                        f"{event.visual_tokens} visual tokens, estimate {view.size(event.estimate.total)}[/dim]"
+                    )
+                case events.BlockEvent():
+                    view.stream(event.event)
+                case events.PageFinished(page=page):
+                    for line in view.page_lines(page):
+                        view.out.print(line, style="dim", markup=False)
+                    for note in page.problems:
+                        view.out.print(f"note: {note}", style="yellow", markup=False)
                     found = audit(page, source.page(page.index).image)
-                threshold = float(ocr.front_end.get("confidence_threshold", 0.0))
-                for warning in view.page_warnings(page, threshold, found):
-                    view.out.print(warning, style="yellow", markup=False)
-                rate = character_error_rate(page.text, truths[page.index])
-                view.out.print(f"character error rate: {100 * rate:.2f} %", style="bold")
-                view.out.print(view.memory_table(page.memory_estimate, page.memory_peak))
-            case events.DocumentFinished():
-                document = event.document
+                    for warning in view.page_warnings(page, threshold, found):
+                        view.out.print(warning, style="yellow", markup=False)
+                    rate = character_error_rate(page.text, truths[page.index])
+                    view.out.print(f"character error rate: {100 * rate:.2f} %", style="bold")
+                    view.out.print(view.memory_table(page.memory_estimate, page.memory_peak))
+                case events.DocumentFinished():
+                    document = event.document
     assert document is not None
     written = [export(document, output / f"{file.stem}.{kind}", overwrite=True).files[0] for kind in ("md", "json")]
     view.out.print(f"written: {', '.join(str(w) for w in written)}", style="dim", markup=False)
