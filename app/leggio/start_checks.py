@@ -13,10 +13,8 @@ from typing import Final
 from uocr.errors import InvalidRequest, UnreadableFile, UocrError
 from uocr.settings import ReadSettings
 
-from leggio.settings.table import WindowSettings, given
+from leggio.settings.table import RANGES, WindowSettings, given
 
-_RANGES: Final = {"threads": (0, 256), "doubt": (0, 99), "text_size": (0, 40)}
-"""Least and most of the window's own numbers; `threads` is the engine's limit."""
 _NEED_A_DISPLAY: Final = ("", "xcb", "wayland", "wayland-egl")
 """Qt's platforms on Linux that draw on a display server; "" lets Qt choose one of them."""
 _LOCAL_DISPLAY: Final = re.compile(r"(?:unix)?:(\d+)(?:\.\d+)?")
@@ -33,13 +31,13 @@ def check_options(options: Namespace) -> None:
     if "" in options.files:  # a variable that is not set; as a path it would mean the current folder
         raise UnreadableFile('The name of an input is empty; name a file, or "." for the current folder.')
     window = given(options, WindowSettings)
-    for name, (least, most) in _RANGES.items():
+    for name, (least, most) in RANGES.items():
         if not least <= window.get(name, least) <= most:
             raise InvalidRequest(f"{name} is {window[name]}; choose {least} to {most}.")
     if budget := window.get("memory_budget"):
-        from uocr.api import parse_bytes  # slow to import, and seldom asked for
+        from uocr.api import parse_budget  # slow to import, and seldom asked for
 
-        parse_bytes(budget)
+        parse_budget(budget)
     ReadSettings().with_changes(given(options, ReadSettings))
 
 

@@ -126,6 +126,12 @@ def test_settings_on_the_command_line_that_make_no_sense_end_it_with_one_line(st
             15,
             "The size 'lots' is not a number of bytes such as \"4 GB\" or \"512 MiB\".",
         ),
+        (
+            ["--memory-budget", "30"],
+            15,
+            "The memory budget '30' is 30 bytes, and no model fits into that; give it with a unit, "
+            'such as "512 MB" or "4 GB".',
+        ),
         (["--preset", "giga"], 15, None),
         ([""], 11, 'The name of an input is empty; name a file, or "." for the current folder.'),
     ],

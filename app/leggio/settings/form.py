@@ -9,15 +9,13 @@ from typing import Any
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLineEdit, QSpinBox, QWidget
 
-from leggio.settings.table import PRESET_CHOICES, READ_HELPS, READ_TITLES, field_type
+from leggio.settings.table import PRESET_CHOICES, RANGES, READ_HELPS, READ_TITLES, field_type
 
 translate = QCoreApplication.translate
 
 _LIMITS = {
+    **RANGES,
     "dpi": (36, 1200),
-    "threads": (0, 512),
-    "doubt": (0, 99),
-    "text_size": (0, 40),
     "max_new_tokens": (0, 1_000_000),
     "loop_guard_hits": (1, 100_000),
     "loop_history": (0, 100_000),

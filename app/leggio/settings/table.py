@@ -16,6 +16,9 @@ from uocr.settings import ReadSettings
 READ_HIDDEN = frozenset({"region", "rotate", "guard_allow", "compat", "pages", "password"})
 """Read settings that belong to a page or to programs, not to a table of preferences."""
 
+RANGES = {"threads": (0, 256), "doubt": (0, 99), "text_size": (0, 40)}
+"""Least and most of the window's own numbers; `threads` is the engine's limit."""
+
 
 def _option(default: Any, title: Any, help_text: Any, choices: Sequence[str] = ()) -> Any:
     return field(default=default, metadata={"title": title, "help": help_text, "choices": tuple(choices)})
