@@ -7,8 +7,6 @@ them: intermediate values, first logits, ids and text. tests/uocr/test_built_in_
 from __future__ import annotations
 
 import argparse
-import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from PIL import Image
 from torch import Tensor
 from uocr.views import make_views
 
+from bench.quality.stored import write
 from training.config import load_config
 from training.export import from_checkpoint, read_weights
 from training.model import Reader
@@ -77,10 +76,7 @@ def main() -> None:
     cases = [case(net, vocabulary, path) for path in sorted(args.folder.glob("*.png"))]
     golden = {"prompt_without_rows": [net.config["bos_token_id"], *vocabulary.prompt], "visual_rows": 273,
               "cases": cases}
-    target = args.folder / "golden.json"
-    partial = target.with_name("golden.json.partial")
-    partial.write_text(json.dumps(golden, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    os.replace(partial, target)
+    write(args.folder / "golden.json", golden)
 
 
 if __name__ == "__main__":

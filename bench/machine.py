@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 from pathlib import Path
@@ -21,6 +22,18 @@ def instruction_sets() -> list[str]:
 def processors() -> int:
     """How many this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """The option --threads: numbers of threads to measure with, one and all unless told."""
+    parser.add_argument("--threads", type=_thread_counts, default=sorted({1, processors()}), help="as in 1,2")
+
+
+def _thread_counts(text: str) -> list[int]:
+    found = sorted({int(part) for part in text.split(",")})
+    if not found or found[0] < 1:
+        raise argparse.ArgumentTypeError("give numbers of threads from 1 on, as in 1,2")
+    return found
 
 
 def load() -> float:

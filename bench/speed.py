@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from typing import Any
 from uocr import bench, models, native
 
 from bench import machine
+from bench.quality.stored import write
 
 RUNS = 3
 PAGE = Path(__file__).resolve().parents[1] / "resources" / "samples" / "scan.jpg"
@@ -96,9 +96,7 @@ def main() -> int:
     print(f"{machine.sentence(report['machine'])}; load {report['load_at_start']} to {report['load_at_end']}\n")
     print(tables(report))
     if chosen.out:
-        partial = chosen.out.with_name(chosen.out.name + ".partial")
-        partial.write_text(json.dumps(report, indent=1) + "\n")
-        os.replace(partial, chosen.out)
+        write(chosen.out, report)
     return 0
 
 

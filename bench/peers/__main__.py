@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -19,6 +17,7 @@ from bench import machine, performance
 from bench.peers import compare
 from bench.peers.llama_cpp import Build, BuildFailed, Text, Views
 from bench.peers.work import WORK, Answer, Contender, Lines, PeerFailed, is_view, precision
+from bench.quality.stored import write
 
 
 class Worker:
@@ -65,14 +64,6 @@ def openers(models: Mapping[str, Path], build: Build,
     return found, missing
 
 
-def counts(text: str) -> list[int]:
-    """Numbers of threads: "1,2"."""
-    found = [int(part) for part in text.split(",")]
-    if not found or min(found) < 1:
-        raise argparse.ArgumentTypeError("give numbers of threads from 1 on, as in 1,2")
-    return found
-
-
 def at_least_one(text: str) -> int:
     if int(text) < 1:
         raise argparse.ArgumentTypeError("give a number from 1 on")
@@ -85,7 +76,7 @@ def main() -> int:
     parser.add_argument("--source", type=Path, help="a folder with llama.cpp's source, instead of the package's")
     parser.add_argument("--jobs", type=int, default=machine.processors(), help="processes of the build")
     parser.add_argument("--build-only", action="store_true", help="build, measure nothing")
-    parser.add_argument("--threads", type=counts, default=sorted({1, machine.processors()}), help="as in 1,2")
+    machine.add_threads(parser)
     parser.add_argument("--rounds", type=at_least_one, default=3, help="turns of each contender")
     parser.add_argument("--work", nargs="+", choices=WORK, default=list(WORK))
     parser.add_argument("--out", type=Path, help="where to store the figures as JSON")
@@ -117,9 +108,7 @@ def main() -> int:
         print(f"bench.peers: {error}", file=sys.stderr)
         return 1
     if chosen.out:
-        partial_path = chosen.out.with_name(chosen.out.name + ".partial")
-        partial_path.write_text(json.dumps(report, indent=1) + "\n")
-        os.replace(partial_path, chosen.out)
+        write(chosen.out, report)
     return 0
 
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -16,17 +14,10 @@ from pathlib import Path
 import platformdirs
 
 from bench import machine
+from bench.quality.stored import write
 from bench.roofline import build, model, plot
 
 PLOTTED = ("decode q4", "decode q8", "prefill q4", "view 1024")
-
-
-def counts(text: str) -> list[int]:
-    """Numbers of threads: "1,2"."""
-    found = sorted({int(part) for part in text.split(",")})
-    if not found or found[0] < 1:
-        raise argparse.ArgumentTypeError("give numbers of threads from 1 on, as in 1,2")
-    return found
 
 
 def measure(threads: list[int], quick: bool) -> dict[str, object]:
@@ -50,7 +41,7 @@ def measure(threads: list[int], quick: bool) -> dict[str, object]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.roofline", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=counts, default=sorted({1, machine.processors()}), help="as in 1,2")
+    machine.add_threads(parser)
     parser.add_argument("--quick", action="store_true", help="one repetition: to see that it runs")
     parser.add_argument("--out", type=Path, help="folder for roofline.json and roofline.png")
     chosen = parser.parse_args()
@@ -68,9 +59,7 @@ def main() -> int:
         print(f"\n{record['pass']}, {record['threads']} threads, {record['simd']}\n\n{model.pass_table(record)}")
     if chosen.out:
         chosen.out.mkdir(parents=True, exist_ok=True)
-        partial = chosen.out / "roofline.json.partial"
-        partial.write_text(json.dumps(report, indent=1) + "\n")
-        os.replace(partial, chosen.out / "roofline.json")
+        write(chosen.out / "roofline.json", report)
         plot.draw(chosen.out / "roofline.png",
                   [record for record in passes if record["pass"] in PLOTTED and record["threads"] == chosen.threads[0]],
                   f"{machine.processor()}: share of this machine's limits")
