@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import os
+import time
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,10 +19,20 @@ from uocr.convert.front_end import usable_vocab
 from uocr.convert.tensors import stored_tensors
 from uocr.modelfile import ModelFile
 
-from bench.gate.choices import MODULES, QUANTISED, REFERENCE, Choice, assignment, compared_choices, module_choices
-from bench.gate.evaluate import Evaluation, Journal, Results
+from bench.gate.choices import (
+    MODULES,
+    QUANTISED,
+    REFERENCE,
+    Choice,
+    assignment,
+    compared_choices,
+    module_choices,
+    profile_choices,
+)
+from bench.gate.evaluate import Evaluation, Journal, OutOfTime, Results
 from bench.gate.figures import Figures, figures
 from bench.gate.pick import BOUNDS, Bounds, Rung, climb, keeps, ladder
+from bench.machine import processors
 from bench.quality.generated import in_turn
 from bench.quality.pack import ensure_pack
 from bench.quality.pages import PageCache, default_cache, weights_hash
@@ -49,21 +60,30 @@ class Gate:
     """Measures choices and remembers their figures."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        cache = PageCache(args.cache, ensure_pack(args.pack, args.cache), args.jobs)
+        jobs = args.jobs or (1 if args.one_at_a_time else processors())
+        until = time.monotonic() + args.seconds if args.seconds else math.inf
+        cache = PageCache(args.cache, ensure_pack(args.pack, args.cache), jobs)
         self.pages = list(in_turn(cache, args.pages))
         weights = weights_hash(args.checkpoint)
         self.facts = {"checkpoint": weights, "pages_key": cache.key, "along": args.along, "engine": native.version()}
         args.out.mkdir(parents=True, exist_ok=True)
         journal = Journal(args.out / "gate-results.jsonl", self.facts)
-        self.evaluation = Evaluation(args.checkpoint, args.work or args.cache / f"gate-{weights[:16]}", journal,
-                                     args.threads, args.along, args.one_at_a_time, args.jobs)
+        self.evaluation = Evaluation(
+            args.checkpoint, args.work or args.cache / f"gate-{weights[:16]}", journal,
+            threads=args.threads or max(1, processors() // jobs), along=args.along, one_at_a_time=args.one_at_a_time,
+            jobs=jobs, until=until)
         self.found: dict[str, Figures] = {}
         self.parts_base = 0.0
         """Mean negative log-likelihood of f32 over the pages that modules alone are scored on."""
 
     def measure(self, choices: Sequence[Choice]) -> list[Figures]:
-        """Figures of choices, and of f32, over all pages."""
-        self._figures((REFERENCE, *choices), self.evaluation.run(choices, self.pages))
+        """Figures of choices, and of f32, over all pages (those there was time for)."""
+        results = self.evaluation.run(choices, self.pages)
+        if REFERENCE.name not in self.found:
+            self._figures((REFERENCE,), results)
+        elif len(results[REFERENCE.name]) < self.found[REFERENCE.name].pages:
+            raise OutOfTime(f"Time ran out before {choices[0].name} was measured on as many pages as the profiles.")
+        self._figures(choices, results)
         return [self.found[choice.name] for choice in choices]
 
     def measure_parts(self, choices: Sequence[Choice], most: int) -> None:
@@ -138,35 +158,43 @@ def main() -> int:
     parser.add_argument("checkpoint", type=Path, help="folder with config.json and .safetensors files")
     parser.add_argument("--pages", type=int, default=300)
     parser.add_argument("--module-pages", type=int, metavar="N",
-                        help="pages that modules alone, INTEGER, f16 and the rules for unmeasured networks are scored "
-                             "on, the first N; default: all")
-    parser.add_argument("--profiles-only", action="store_true",
+                        help="pages that modules alone, f16 and the rules for unmeasured networks are scored on, the "
+                             "first N; default: all, or none with --no-pick")
+    parser.add_argument("--no-pick", action="store_true",
                         help="hold q8 and q4 as the type policy has them to their bounds, and pick nothing else")
-    parser.add_argument("--jobs", type=int, default=1,
-                        help="worker processes, each with --threads of its own; a few hundred MiB each")
+    parser.add_argument("--jobs", type=int, default=0,
+                        help="worker processes, each with --threads of its own and a few hundred MiB; default: as many "
+                             "as processors, one with --one-at-a-time")
+    parser.add_argument("--seconds", type=float, default=0,
+                        help="begin no page after this time; the report is of the pages measured with every choice, "
+                             "and a later run in the same folder goes on")
     parser.add_argument("--along", choices=("truth", "reading"), default="truth",
                         help="text that is forced: the pages' own, or what the reference reads")
     parser.add_argument("--one-at-a-time", action="store_true",
                         help="hold one choice on disk beside the reference (for the full checkpoint); slower")
-    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=0, help="of every process; default: processors, shared out")
     parser.add_argument("--pack", type=Path, help="fonts and texts; default: collected into the cache at first use")
     parser.add_argument("--cache", type=Path, default=default_cache())
     parser.add_argument("--work", type=Path, help="folder for converted files; default: in the cache")
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     gate = Gate(args)
-    modules = args.module_pages or args.pages
-    gate.measure([*(Choice(p, p) for p in QUANTISED),
-                  *(Choice(f"{p} (FAST)", p, precision="fast") for p in QUANTISED)])
-    parts = [Choice(f"{p} (INTEGER)", p, precision="integer") for p in QUANTISED]
     sizes = module_sizes(args.checkpoint)
-    if args.profiles_only:
-        gate.measure_parts(parts, modules)
-        picks = {profile: gate.as_it_is(profile) for profile in QUANTISED}
-    else:
-        gate.measure_parts([*parts, *compared_choices(), *module_choices()], modules)
-        picks = {profile: gate.pick(profile, sizes) for profile in QUANTISED}
-    report = gate.facts | {"pages": len(gate.pages), "module_pages": modules, "module_weights": sizes, "picks": picks,
+    try:
+        gate.measure(profile_choices())
+    except OutOfTime as error:
+        raise SystemExit(str(error)) from None
+    picks = {profile: gate.as_it_is(profile) for profile in QUANTISED}
+    module_pages = args.module_pages or (0 if args.no_pick else args.pages)
+    try:
+        if module_pages:
+            gate.measure_parts([*compared_choices(), *module_choices()], module_pages)
+        if not args.no_pick:
+            picks = {profile: gate.pick(profile, sizes) for profile in QUANTISED}
+    except OutOfTime as error:
+        print(f"{error} The types that the policy has were held to their bounds.")
+    report = gate.facts | {"pages": gate.found[REFERENCE.name].pages, "pages_asked": args.pages,
+                           "module_weights": sizes, "picks": picks,
                            "choices": [found.stored() for found in gate.found.values()]}
     write(args.out / "gate.json", report)
     partial = args.out / "policy.toml.partial"

@@ -67,6 +67,14 @@ UNMEASURED_Q4 = {module: "q8" if module in ("attention", *VISION) else "q4" for 
 """What the type policy makes of q4 for a network that the gate has not measured."""
 
 
+def profile_choices() -> list[Choice]:
+    """q8 and q4 in every precision; and float32 in FAST, whose distance from EXACT is that of rounding alone: what any
+    change of the last bits does to free reading."""
+    return [*(Choice(p, p) for p in QUANTISED), Choice("f32 (FAST)", "f32", precision="fast"),
+            *(Choice(f"{p} ({precision.upper()})", p, precision=precision)
+              for precision in ("fast", "integer") for p in QUANTISED)]
+
+
 def compared_choices() -> list[Choice]:
     """f16, and q4 as the type policy has it for an unmeasured network: for comparison."""
     return [Choice("f16", "f16"), assignment("q4, unmeasured rules", UNMEASURED_Q4)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -17,11 +18,19 @@ from uocr.modelfile import ModelFile
 from uocr.tokenizer import Tokenizer
 
 from bench.gate.choices import REFERENCE, Choice
-from bench.gate.scoring import Bench, PageResult, compare_forced, compare_free
+from bench.gate.scoring import Bench, Forced, FreeReading, PageCase, PageResult, compare_forced, compare_free
 from bench.quality.pages import Page
 
 Results = dict[str, dict[int, PageResult]]
 """By choice and page number."""
+PageResults = list[tuple[str, PageResult]]
+"""Of one page, by choice."""
+Work = tuple[int, Page, list[str]]
+"""A page's number, the page, and the choices that are wanted of it."""
+
+
+class OutOfTime(RuntimeError):
+    """Not one page was measured with every choice."""
 
 
 def open_bench(path: Path, precision: str, threads: int, stack: ExitStack) -> Bench:
@@ -34,22 +43,33 @@ def open_bench(path: Path, precision: str, threads: int, stack: ExitStack) -> Be
 class Journal:
     """Results in a file of JSON lines, bound to what they were measured on."""
 
-    def __init__(self, path: Path, facts: dict[str, object]) -> None:
+    def __init__(self, path: Path, facts: Mapping[str, object]) -> None:
         self.path = path
         self.results: Results = {}
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        # A run that was killed while it wrote leaves a piece of a line.
+        lines = text[:text.rfind("\n") + 1].splitlines()
         if lines and json.loads(lines[0]) == facts:
             for line in lines[1:]:
                 stored = json.loads(line)
-                result = PageResult(**stored["result"])
-                self.results.setdefault(stored["choice"], {})[result.page] = result
+                self._remember(stored["choice"], PageResult(**stored["result"]))
         else:
-            path.write_text(json.dumps(facts) + "\n", encoding="utf-8")
+            lines = [json.dumps(facts)]
+        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
-    def add(self, choice: str, result: PageResult) -> None:
+    def _remember(self, choice: str, result: PageResult) -> None:
         self.results.setdefault(choice, {})[result.page] = result
+
+    def lacks(self, choice: str, page: int) -> bool:
+        return page not in self.results.get(choice, {})
+
+    def add(self, results: Iterable[tuple[str, PageResult]]) -> None:
+        """Keep what is new of a page's results by choice, in one piece."""
+        new = [(choice, result) for choice, result in results if self.lacks(choice, result.page)]
+        for choice, result in new:
+            self._remember(choice, result)
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"choice": choice, "result": asdict(result)}) + "\n")
+            file.write("".join(json.dumps({"choice": c, "result": asdict(r)}) + "\n" for c, r in new))
 
 
 @dataclass(frozen=True)
@@ -73,27 +93,27 @@ class Group:
         self.benches = {name: open_bench(path, precision, task.threads, stack)
                         for name, (path, precision) in task.choices.items()}
 
-    def page(self, number: int, page: Page, wanted: Sequence[str]) -> list[tuple[str, PageResult]]:
+    def page(self, number: int, page: Page, wanted: Sequence[str]) -> PageResults:
         """Results of the reference and of the choices wanted."""
         case = self.reference.case(page, page.markup())
-        rows = self.reference.rows(case)
-        own, finish = self.reference.free(case, rows)
+        own = self.reference.free(case)
         if self.task.along == "reading":
-            case = self.reference.case(page, own)
-        forced = self.reference.forced(case, rows)
-        result = PageResult(number)
-        compare_forced(case, forced, forced, result)
-        compare_free(case, own, own, finish, result)
-        found = [(REFERENCE.name, result)]
+            case = self.reference.case(page, own.text)
+        forced = self.reference.forced(case, own.rows)
+        found = [(REFERENCE.name, _compared(number, case, forced, forced, own, own))]
         for name in wanted:
             bench = self.benches[name]
-            seen = rows if name in self.task.as_reference else bench.rows(case)
-            result = PageResult(number)
-            compare_forced(case, forced, bench.forced(case, seen), result)
-            read, finish = bench.free(case, seen)
-            compare_free(case, own, read, finish, result)
-            found.append((name, result))
+            read = bench.free(case, own.rows if name in self.task.as_reference else None)
+            found.append((name, _compared(number, case, forced, bench.forced(case, read.rows), own, read)))
         return found
+
+
+def _compared(number: int, case: PageCase, reference: Forced, forced: Forced, own: FreeReading,
+              read: FreeReading) -> PageResult:
+    result = PageResult(number)
+    compare_forced(case, reference, forced, result)
+    compare_free(case, own, read, result)
+    return result
 
 
 _opened: list[Group] = []
@@ -104,7 +124,7 @@ def _open(task: Task) -> None:
     _opened.append(Group(task, ExitStack()))
 
 
-def _score(number: int, page: Page, wanted: Sequence[str]) -> list[tuple[str, PageResult]]:
+def _score(number: int, page: Page, wanted: Sequence[str]) -> PageResults:
     return _opened[0].page(number, page, wanted)
 
 
@@ -114,12 +134,14 @@ def _convert(choice: Choice, checkpoint: Path, folder: Path) -> Path:
 
 class Evaluation:
     """Scores choices of types for one checkpoint. `along` is "truth" or "reading" (the reference's own). With more
-    than one job, worker processes share the pages, each with all models open."""
+    than one job, worker processes take pages as they get free, each with all models open (files are mapped, so that
+    their bytes lie in memory once). Pages are begun in order and none after `until` (time.monotonic())."""
 
-    def __init__(self, checkpoint: Path, folder: Path, journal: Journal, threads: int, along: str,
-                 one_at_a_time: bool, jobs: int = 1) -> None:
+    def __init__(self, checkpoint: Path, folder: Path, journal: Journal, *, threads: int, along: str,
+                 one_at_a_time: bool, jobs: int = 1, until: float = math.inf) -> None:
         self.checkpoint, self.folder, self.journal = checkpoint, folder, journal
         self.threads, self.along, self.one_at_a_time, self.jobs = threads, along, one_at_a_time, jobs
+        self.until = until
         self.bytes: dict[str, int] = {}
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -128,19 +150,25 @@ class Evaluation:
         return Choice(profile, profile).convert(self.checkpoint, self.folder)
 
     def run(self, choices: Sequence[Choice], pages: Sequence[Page]) -> Results:
-        """Results of all choices, the reference among them, for all pages."""
+        """Results of all choices, the reference among them, for the pages that all of them were measured on: all
+        pages, unless time ran out. Raises OutOfTime when there is none."""
         groups = [[c] for c in choices] if self.one_at_a_time else [list(choices)]
         for group in groups:
             self._run_group(group, pages)
             if self.one_at_a_time:
                 group[0].convert(self.checkpoint, self.folder).unlink()
-        return {c.name: {n: self.journal.results[c.name][n] for n in range(len(pages))} for c in (REFERENCE, *choices)}
+        names = [c.name for c in (REFERENCE, *choices)]
+        whole = [n for n in range(len(pages)) if not any(self.journal.lacks(name, n) for name in names)]
+        if not whole:
+            raise OutOfTime(f"Time ran out before one page was measured with {', '.join(names[1:])}; give --seconds "
+                            f"more, or run again in the same folder to go on.")
+        return {name: {n: self.journal.results[name][n] for n in whole} for name in names}
 
     def _converted(self, choices: Sequence[Choice]) -> dict[str, Path]:
         """Model files by choice, the reference among them."""
         each = list({choice.stem: choice for choice in (REFERENCE, *choices)}.values())
         if self.jobs > 1:
-            with ProcessPoolExecutor(self.jobs, multiprocessing.get_context("spawn")) as pool:
+            with ProcessPoolExecutor(min(self.jobs, len(each)), multiprocessing.get_context("spawn")) as pool:
                 list(pool.map(partial(_convert, checkpoint=self.checkpoint, folder=self.folder), each))
         paths = {c.name: c.convert(self.checkpoint, self.folder) for c in (REFERENCE, *choices)}
         self.bytes |= {name: path.stat().st_size for name, path in paths.items()}
@@ -151,25 +179,37 @@ class Evaluation:
         paths = self._converted(choices)
         task = Task(paths[REFERENCE.name], {c.name: (paths[c.name], c.precision) for c in choices},
                     frozenset(c.name for c in choices if c.sees_as_reference), self.threads, self.along)
-        work: list[tuple[int, Page, list[str]]] = []
+        work: list[Work] = []
         for number, page in enumerate(pages):
-            missing = [c.name for c in choices if number not in self.journal.results.get(c.name, {})]
-            if missing or number not in self.journal.results.get(REFERENCE.name, {}):
+            missing = [c.name for c in choices if self.journal.lacks(c.name, number)]
+            if missing or self.journal.lacks(REFERENCE.name, number):
                 work.append((number, page, missing))
         begin = time.monotonic()
-        with ExitStack() as stack:
-            done: Iterable[list[tuple[str, PageResult]]]
-            if self.jobs > 1 and len(work) > 1:
-                pool = stack.enter_context(ProcessPoolExecutor(min(self.jobs, len(work)),
-                                                               multiprocessing.get_context("spawn"), _open, (task,)))
-                done = (future.result() for future in as_completed([pool.submit(_score, *item) for item in work]))
-            elif work:
+        for count, results in enumerate(self._scored(task, work), 1):
+            self.journal.add(results)
+            print(f"{time.monotonic() - begin:7.1f} s  {count} of {len(work)} pages", flush=True)
+
+    def _scored(self, task: Task, work: Sequence[Work]) -> Iterator[PageResults]:
+        """Results page by page, in no order."""
+        jobs = min(self.jobs, len(work))
+        if not work:
+            return
+        if jobs == 1:
+            with ExitStack() as stack:
                 group = Group(task, stack)
-                done = (group.page(*item) for item in work)
-            else:
-                done = ()
-            for count, results in enumerate(done, 1):
-                for name, result in results:
-                    if result.page not in self.journal.results.get(name, {}):
-                        self.journal.add(name, result)
-                print(f"{time.monotonic() - begin:7.1f} s  {count} of {len(work)} pages", flush=True)
+                for item in work:
+                    if time.monotonic() > self.until:
+                        break
+                    yield group.page(*item)
+            return
+        with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _open, (task,)) as pool:
+            waiting: set[Future[PageResults]] = set()
+            for item in work:
+                if time.monotonic() > self.until:
+                    break
+                # Only as many as there are processes: whatever is handed over would be measured after the time, too.
+                waiting.add(pool.submit(_score, *item))
+                if len(waiting) == jobs:
+                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    yield from (future.result() for future in done)
+            yield from (future.result() for future in as_completed(waiting))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from PIL import Image
@@ -32,6 +33,20 @@ class Forced:
 
     ids: list[int]
     logits: np.ndarray
+
+    @cached_property
+    def log_probabilities(self) -> np.ndarray:
+        """float64 [places, vocabulary], made once: those of the reference serve every choice."""
+        return log_softmax(self.logits)
+
+
+@dataclass(frozen=True)
+class FreeReading:
+    """Text read greedily, why it ended (`eos`, `loop`, `length`), and the visual rows [rows, hidden] behind it."""
+
+    text: str
+    finish: str
+    rows: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -104,23 +119,15 @@ class Bench:
             elif event.kind in (native.TOKEN, native.DONE):
                 yield event
 
-    def rows(self, case: PageCase) -> np.ndarray:
-        """Visual rows [rows, hidden] of a page."""
-        with self.engine.begin(_with(case.plan, max_new_tokens=1)) as run:
-            run.capture("rows")
-            list(self._events(run, case))
-            return run.fetch("rows")
-
-    def forced(self, case: PageCase, rows: np.ndarray | None) -> Forced:
-        """Distributions along the page's text. `rows` replace looking at the page."""
+    def forced(self, case: PageCase, rows: np.ndarray) -> Forced:
+        """Distributions along the page's text, seen as `rows`."""
         # Without the repeat guard and the loop verdict: the text is given, not chosen.
         plan = _with(case.plan, max_new_tokens=len(case.ids), ngram_size=0, loop_history=0)
         usable = self.info.usable_vocab
         logits = np.empty((len(case.ids), usable), np.float32)
         with self.engine.begin(plan) as run:
             run.capture("logits")
-            if rows is not None:
-                run.set_rows(rows)
+            run.set_rows(rows)
             run.force_token(case.ids[0])
             place = 0
             for event in self._events(run, case):
@@ -133,16 +140,19 @@ class Bench:
             raise RuntimeError(f"{case.page.picture.name}: {place} of {len(case.ids)} tokens were forced")
         return Forced(case.ids, logits)
 
-    def free(self, case: PageCase, rows: np.ndarray | None) -> tuple[str, str]:
-        """The text read greedily, and why it ended."""
+    def free(self, case: PageCase, rows: np.ndarray | None = None) -> FreeReading:
+        """Read as a user would: with the repeat guard and the loop verdict. `rows` replace looking at the page."""
         ids: list[int] = []
         with self.engine.begin(case.plan) as run:
-            if rows is not None:
+            if rows is None:
+                run.capture("rows")
+            else:
                 run.set_rows(rows)
             for event in self._events(run, case):
                 if event.kind == native.TOKEN and event.token != self.info.eos_id:
                     ids.append(event.token)
-        return self.tokenizer.decode(ids), event.finish
+            seen = run.fetch("rows") if rows is None else rows
+        return FreeReading(self.tokenizer.decode(ids), event.finish, seen)
 
 
 def _with(plan: native.Plan, **changes: object) -> native.Plan:
@@ -171,7 +181,7 @@ def log_softmax(logits: np.ndarray) -> np.ndarray:
 
 def compare_forced(case: PageCase, reference: Forced, other: Forced, result: PageResult) -> None:
     """Add the teacher-forced figures of one page to `result`."""
-    p, q = log_softmax(reference.logits), log_softmax(other.logits)
+    p, q = reference.log_probabilities, other.log_probabilities
     at = np.arange(len(case.ids))
     nll = -q[at, case.ids]
     same = p.argmax(axis=1) == q.argmax(axis=1)
@@ -187,11 +197,11 @@ def boxes_in(text: str) -> list[Box]:
     return [Box(*map(int, match.groups())) for match in _BOX.finditer(text)]
 
 
-def compare_free(case: PageCase, reference: str, other: str, finish: str, result: PageResult) -> None:
+def compare_free(case: PageCase, reference: FreeReading, other: FreeReading, result: PageResult) -> None:
     """Add the figures of free reading. Errors are against the page's truth."""
-    errors = character_errors(other, case.page.text)
+    errors = character_errors(other.text, case.page.text)
     result.free_errors, result.free_length = errors.count, errors.length
-    result.free_same, result.finish = other == reference, finish
-    wanted, found = boxes_in(reference), boxes_in(other)
+    result.free_same, result.finish = other.text == reference.text, other.finish
+    wanted, found = boxes_in(reference.text), boxes_in(other.text)
     result.box_pairs = len(wanted)
     result.box_equal = sum(any(same_box(a, b) for b in found) for a in wanted)

@@ -17,6 +17,7 @@ from typing import Any
 
 from uocr import models, native
 
+from bench.machine import processors
 from bench.quality import confidence, documents, generated, plots, readers, table_pages
 from bench.quality.kept import Kept, read_pages
 from bench.quality.pack import ensure_pack
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
     if unknown:
         raise SystemExit(f"There is no set {unknown[0]!r}; --list names them.")
     path = models.resolve(args.model)
-    threads = args.threads or max(1, readers.processors() // args.jobs)
+    threads = args.threads or max(1, processors() // args.jobs)
     ours = readers.model(path, args.precision, threads, "uocr", args.jobs)
     used = [ours, *(readers.peer(name, threads, args.jobs) for name in args.peers.split(",") if name)]
     cache = PageCache(args.cache, ensure_pack(args.pack, args.cache), args.jobs)

@@ -23,6 +23,7 @@ from PIL import Image
 from uocr.document import BOX_SCALE, Box
 from uocr.modelfile import ModelFile
 
+from bench.machine import processors
 from bench.quality.pages import Page
 from bench.quality.scores import Reading
 
@@ -84,11 +85,6 @@ def peer(name: str, threads: int = 0, jobs: int = 1) -> Reader:
             raise MissingReader(f"rapidocr cannot be used ({error}); pip install 'leggio[bench]'.") from error
         return Reader(name, _read_with_rapidocr, _open_rapidocr, (threads,), jobs)
     raise MissingReader(f"The peer {name!r} is unknown; there are {', '.join(PEERS)}.")
-
-
-def processors() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def peak_bytes(who: int = resource.RUSAGE_SELF) -> int:

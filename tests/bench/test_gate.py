@@ -22,7 +22,17 @@ from bench.gate.choices import MODULES, Choice, assignment
 from bench.gate.evaluate import Journal
 from bench.gate.figures import Figures, figures
 from bench.gate.pick import Bounds, Rung, climb, ladder
-from bench.gate.scoring import Bench, Forced, PageCase, PageResult, boxes_in, compare_forced, compare_free, kinds_of
+from bench.gate.scoring import (
+    Bench,
+    Forced,
+    FreeReading,
+    PageCase,
+    PageResult,
+    boxes_in,
+    compare_forced,
+    compare_free,
+    kinds_of,
+)
 from bench.quality.generated import blocks_of
 from bench.quality.pages import Page, TruthBlock
 from tests.conftest import BUILT_IN, GOLDEN
@@ -85,7 +95,7 @@ def test_the_climb_goes_down_when_the_sum_was_too_careful() -> None:
     assert (rung.types["a"], found.nll_change[0], kept) == ("1", 2.5, True)
 
 
-def result(page: int, **values: float) -> PageResult:
+def result(page: int, **values: float | str) -> PageResult:
     return replace(PageResult(page, places=10, free_length=100), **values)  # type: ignore[arg-type]
 
 
@@ -122,17 +132,31 @@ def test_free_readings_are_compared_by_text_and_boxes() -> None:
     page = Page("s", 0, Path("x.png"), (TruthBlock("text", "abcd", None),), "base")
     case = PageCase(page, native.Plan([0]), [], [], np.zeros(0, bool), np.zeros(0, bool))
     found = PageResult(0)
-    compare_free(case, "<|det|>text [1, 2, 30, 40]<|/det|>abcd\n<|det|>text [1, 50, 30, 90]<|/det|>\n",
-                 "<|det|>text [3, 2, 30, 42]<|/det|>abxd\n<|det|>text [4, 50, 30, 90]<|/det|>\n", "eos", found)
-    assert (found.free_errors, found.free_length, found.free_same) == (1, 4, False)
+    own, read = (FreeReading(text, finish, np.zeros((0, 0))) for text, finish in (
+        ("<|det|>text [1, 2, 30, 40]<|/det|>abcd\n<|det|>text [1, 50, 30, 90]<|/det|>\n", "eos"),
+        ("<|det|>text [3, 2, 30, 42]<|/det|>abxd\n<|det|>text [4, 50, 30, 90]<|/det|>\n", "loop")))
+    compare_free(case, own, read, found)
+    assert (found.free_errors, found.free_length, found.free_same, found.finish) == (1, 4, False, "loop")
     assert (found.box_pairs, found.box_equal) == (2, 1)
 
 
 def test_results_are_kept_only_for_the_same_measurement(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "r.jsonl", {"checkpoint": "a"})
-    journal.add("q8", result(3, nll=1.5))
-    assert Journal(tmp_path / "r.jsonl", {"checkpoint": "a"}).results == {"q8": {3: result(3, nll=1.5)}}
+    journal.add([("q8", result(3, nll=1.5))])
+    journal.add([("q8", result(3, nll=9.0)), ("q4", result(3, nll=2.0))])  # what is known stays
+    kept = {"q8": {3: result(3, nll=1.5)}, "q4": {3: result(3, nll=2.0)}}
+    assert Journal(tmp_path / "r.jsonl", {"checkpoint": "a"}).results == kept
     assert Journal(tmp_path / "r.jsonl", {"checkpoint": "b"}).results == {}
+
+
+def test_a_line_that_a_killed_run_left_unfinished_is_measured_again(tmp_path: Path) -> None:
+    path, facts = tmp_path / "r.jsonl", {"checkpoint": "a"}
+    Journal(path, facts).add([("q8", result(0, nll=1.0)), ("q8", result(1, nll=2.0))])
+    path.write_bytes(path.read_bytes()[:-9])
+    journal = Journal(path, facts)
+    assert journal.results == {"q8": {0: result(0, nll=1.0)}} and journal.lacks("q8", 1)
+    journal.add([("q8", result(1, nll=2.0))])
+    assert Journal(path, facts).results == {"q8": {0: result(0, nll=1.0), 1: result(1, nll=2.0)}}
 
 
 def test_the_forced_text_of_a_golden_page_scores_as_the_engine_reports_it() -> None:
@@ -144,16 +168,16 @@ def test_the_forced_text_of_a_golden_page_scores_as_the_engine_reports_it() -> N
         bench = Bench(engine, front_end, tokenizer)
         case = bench.case(page, page.markup())
         assert case.ids == CASE["ids"]
-        rows = bench.rows(case)
-        text, finish = bench.free(case, rows)
-        case = bench.case(page, text)
-        forced = bench.forced(case, rows)
+        read = bench.free(case)
+        assert bench.free(case, read.rows).text == read.text  # rows stand for the page
+        case = bench.case(page, read.text)
+        forced = bench.forced(case, read.rows)
         with engine.begin(case.plan) as run:
-            run.set_rows(rows)
+            run.set_rows(read.rows)
             reported = [e.logprob for e in run.events() if e.kind == native.TOKEN]
     found = PageResult(0)
     compare_forced(case, forced, forced, found)
-    compare_free(case, text, text, finish, found)
+    compare_free(case, read, read, found)
     assert found.nll == pytest.approx(-sum(reported), abs=1e-4)
     assert (found.kl, found.agree, found.places) == (0.0, len(case.ids), len(case.ids))
     assert forced.logits.argmax(axis=1).tolist() == case.ids

@@ -32,7 +32,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("more", [
-    pytest.param([], id="together"),
+    pytest.param(["--jobs", "1"], id="together"),
     pytest.param(["--pages", "3", "--module-pages", "2", "--jobs", "2", "--threads", "1"], id="in two processes",
                  marks=pytest.mark.slow),
     pytest.param(["--one-at-a-time", "--along", "reading"], id="one at a time", marks=pytest.mark.slow)])
@@ -45,7 +45,8 @@ def test_every_choice_is_scored_and_a_policy_written(checkpoint: Path, tmp_path:
     command.main()
     report = json.loads((out / "gate.json").read_text("utf-8"))
     found = {choice["choice"]: choice for choice in report["choices"]}
-    assert {"f32", "f16", "q8", "q4", "q8 (FAST)", "q4 (FAST)", "q8 (INTEGER)", "q4 (INTEGER)"} <= set(found)
+    assert {"f32", "f16"} | {f"{profile}{precision}" for profile in ("q8", "q4")
+                             for precision in ("", " (FAST)", " (INTEGER)")} <= set(found)
     assert {f"{module} {dtype}" for module in MODULES for dtype in ("q8", "q4")} <= set(found)
     assert found["f32"]["kl"] == 0 and found["f32"]["agreement"] == 100.0
     assert 0 < found["q8"]["kl"] < found["q4"]["kl"]
@@ -62,16 +63,54 @@ def test_every_choice_is_scored_and_a_policy_written(checkpoint: Path, tmp_path:
     assert (out / "gate-results.jsonl").read_bytes() == before
 
 
-def test_profiles_alone_are_held_to_their_bounds(checkpoint: Path, tmp_path: Path,
-                                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "_MOST", 24)
-    pack, out = smoke_pack(tmp_path / "pack"), tmp_path / "out"
-    monkeypatch.setattr(sys, "argv", ["gate", str(checkpoint), "--pages", "1", "--pack", str(pack), "--cache",
-                                      str(tmp_path / "cache"), "--out", str(out), "--profiles-only"])
+@pytest.fixture(scope="module")
+def profiles(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of a run over three pages in one process."""
+    folder = tmp_path_factory.mktemp("profiles")
+    with pytest.MonkeyPatch.context() as patch:
+        run(checkpoint, folder, patch, "--pages", "3", "--no-pick", "--jobs", "1", "--threads", "1")
+    return folder
+
+
+def run(checkpoint: Path, folder: Path, patch: pytest.MonkeyPatch, *options: str) -> None:
+    """The gate over pages of the smallest pack; what it leaves lies in `folder`."""
+    pack = folder / "pack" if (folder / "pack").exists() else smoke_pack(folder / "pack")
+    patch.setattr(sys, "argv", ["gate", str(checkpoint), "--pack", str(pack), "--cache", str(folder / "cache"), "--out",
+                                str(folder / "out"), *options])
     command.main()
-    report = json.loads((out / "gate.json").read_text("utf-8"))
+
+
+def results(folder: Path) -> dict[tuple[str, int], dict]:
+    lines = (folder / "out" / "gate-results.jsonl").read_text("utf-8").splitlines()[1:]
+    return {(found["choice"], found["result"]["page"]): found["result"] for found in map(json.loads, lines)}
+
+
+def test_profiles_alone_are_held_to_their_bounds(profiles: Path) -> None:
+    report = json.loads((profiles / "out" / "gate.json").read_text("utf-8"))
+    assert (report["pages"], report["pages_asked"]) == (3, 3)
     assert [choice["choice"] for choice in report["choices"]] == [
-        "f32", "q8", "q4", "q8 (FAST)", "q4 (FAST)", "q8 (INTEGER)", "q4 (INTEGER)"]
+        "f32", "q8", "q4", "f32 (FAST)", "q8 (FAST)", "q4 (FAST)", "q8 (INTEGER)", "q4 (INTEGER)"]
     types = {profile: report["picks"][profile]["types"] for profile in BOUNDS}
     assert (types["q8"]["attention"], types["q4"]["attention"], types["q4"]["CLIP"]) == ("q8", "q8", "q4")
     assert types["q8"]["experts"] == "f16", "too narrow here for groups of 64"
+
+
+def test_results_do_not_depend_on_the_number_of_processes_and_threads(
+        checkpoint: Path, profiles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(checkpoint, tmp_path, monkeypatch, "--pages", "3", "--no-pick", "--jobs", "2", "--threads", "2")
+    assert results(tmp_path) == results(profiles)
+
+
+def test_without_time_for_all_pages_the_report_is_of_the_pages_measured_and_a_later_run_goes_on(
+        checkpoint: Path, profiles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit, match="Time ran out before one page was measured with q8, q4"):
+        run(checkpoint, tmp_path, monkeypatch, "--pages", "3", "--no-pick", "--jobs", "1", "--seconds", "1e-9")
+    (tmp_path / "out").joinpath("gate-results.jsonl").write_text("".join(
+        line + "\n" for line in (profiles / "out" / "gate-results.jsonl").read_text("utf-8").splitlines()
+        if '"page": 2' not in line))
+    run(checkpoint, tmp_path, monkeypatch, "--pages", "3", "--module-pages", "1", "--jobs", "1", "--seconds", "1e-9")
+    report = json.loads((tmp_path / "out" / "gate.json").read_text("utf-8"))
+    assert (report["pages"], report["pages_asked"]) == (2, 3)
+    assert {choice["pages"] for choice in report["choices"]} == {2}, "no module was measured"
+    run(checkpoint, tmp_path, monkeypatch, "--pages", "3", "--no-pick", "--jobs", "1")
+    assert results(tmp_path) == results(profiles)
