@@ -65,11 +65,13 @@ def run(args: argparse.Namespace) -> None:
     path = models.resolve(args.model)
     threads = args.threads or max(1, processors() // args.jobs)
     ours = readers.model(path, args.precision, threads, "uocr", args.jobs)
-    used = [ours, *(readers.peer(name, threads, args.jobs) for name in args.peers.split(",") if name)]
+    peers = [readers.peer(name, threads, args.jobs) for name in args.peers.split(",") if name]
+    used = [ours, *peers]
     cache = PageCache(args.cache, ensure_pack(args.pack, args.cache), args.jobs)
     facts: dict[str, Any] = {
-        "model": model_facts(path, args.precision), "engine": native.version(), "machine": platform.machine(),
-        "processors": os.cpu_count(), "jobs": args.jobs, "load_at_start": os.getloadavg()[0], "pages_key": cache.key}
+        "model": model_facts(path, args.precision), "engine": native.version(),
+        "peers": {peer.name: peer.identity for peer in peers}, "machine": platform.machine(),
+        "processors": processors(), "jobs": args.jobs, "load_at_start": os.getloadavg()[0], "pages_key": cache.key}
     args.out.mkdir(parents=True, exist_ok=True)
     kept = Kept(args.out / "readings.jsonl", cache.key)
     if not args.only_confidence:

@@ -16,9 +16,11 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 from uocr.document import BOX_SCALE, Box
 from uocr.modelfile import ModelFile
@@ -74,17 +76,36 @@ def model(path: Path, precision: str = "fast", threads: int = 0, name: str | Non
 def peer(name: str, threads: int = 0, jobs: int = 1) -> Reader:
     """Another program, with `threads` threads (0: as many as processors). Raises MissingReader."""
     if name == "tesseract":
-        if shutil.which("tesseract") is None:
-            raise MissingReader("tesseract is not installed; apt-get install tesseract-ocr and the language packages "
-                                + " ".join(f"tesseract-ocr-{code}" for code in TESSERACT_LANGUAGES.split("+")) + ".")
-        return Reader(name, _read_with_tesseract, _set_threads, (threads,), jobs)
+        missing = missing_languages()
+        if missing:
+            raise MissingReader(f"tesseract lacks {', '.join(missing)}; apt-get install tesseract-ocr "
+                                + " ".join(f"tesseract-ocr-{code}" for code in missing) + ".")
+        return Reader(name, _read_with_tesseract, _set_threads, (threads,), jobs, peer_version(name))
     if name == "rapidocr":
         try:
             __import__("rapidocr"), __import__("onnxruntime")
         except ImportError as error:
             raise MissingReader(f"rapidocr cannot be used ({error}); pip install 'leggio[bench]'.") from error
-        return Reader(name, _read_with_rapidocr, _open_rapidocr, (threads,), jobs)
+        return Reader(name, _read_with_rapidocr, _open_rapidocr, (threads,), jobs, peer_version(name))
     raise MissingReader(f"The peer {name!r} is unknown; there are {', '.join(PEERS)}.")
+
+
+def missing_languages() -> list[str]:
+    """Languages of the pages that tesseract cannot read; all of them where it is not installed."""
+    wanted = TESSERACT_LANGUAGES.split("+")
+    if shutil.which("tesseract") is None:
+        return wanted
+    said = subprocess.run(["tesseract", "--list-langs"], check=True, capture_output=True, text=True)
+    known = (said.stdout + said.stderr).split()
+    return [code for code in wanted if code not in known]
+
+
+def peer_version(name: str) -> str:
+    """A peer that is installed, as reports name it."""
+    if name == "tesseract":
+        said = subprocess.run(["tesseract", "--version"], check=True, capture_output=True, text=True)
+        return (said.stdout or said.stderr).splitlines()[0].strip()
+    return ", ".join(f"{package} {metadata.version(package)}" for package in ("rapidocr", "onnxruntime"))
 
 
 def peak_bytes(who: int = resource.RUSAGE_SELF) -> int:
@@ -156,12 +177,24 @@ def _open_rapidocr(threads: int) -> None:
 
 
 def _read_with_rapidocr(page: Page) -> Reading:
-    """Its detected lines put in order: rows of lines of like height, from left to right."""
+    """The models that its wheel holds, everything else as it comes. It finds lines, no blocks."""
     begin, cpu = time.perf_counter(), time.process_time()
     result = _state["rapidocr"](str(page.picture))
     seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
-    lines = [] if result.txts is None else sorted(
-        zip(result.boxes, result.txts, strict=True),
-        key=lambda line: (round(float(line[0][:, 1].mean()) / 18), float(line[0][:, 0].min())))
-    return Reading("", page.set, page.number, "\n".join(text for _, text in lines), seconds=seconds, cpu_seconds=cpu,
-                   peak_bytes=peak_bytes())
+    text = "" if result.txts is None else "\n".join(result.txts[n] for n in order_of_lines(result.boxes))
+    return Reading("", page.set, page.number, text, seconds=seconds, cpu_seconds=cpu, peak_bytes=peak_bytes())
+
+
+def order_of_lines(corners: np.ndarray) -> list[int]:
+    """Places of lines (`corners` [lines, 4, 2], pixels) row by row from the top, each row from the left. A line belongs
+    to a row when its middle is less than half a line's height below that of the row's first."""
+    top, bottom = corners[:, :, 1].min(axis=1), corners[:, :, 1].max(axis=1)
+    middle, left = (top + bottom) / 2, corners[:, :, 0].min(axis=1)
+    rows: list[list[int]] = []
+    for n in np.argsort(middle, kind="stable").tolist():
+        first = rows[-1][0] if rows else None
+        if first is not None and middle[n] - middle[first] < (bottom[first] - top[first]) / 2:
+            rows[-1].append(n)
+        else:
+            rows.append([n])
+    return [n for row in rows for n in sorted(row, key=lambda n: float(left[n]))]
