@@ -44,15 +44,16 @@ def missing(name: str, command: str) -> str:
 
 def quality(report: dict[str, Any]) -> str:
     model = report["model"]
+    versions = "".join(f"; {version}" for version in report.get("peers", {}).values())
     parts = [
         f"## Sets of pages\n\nModel `{model['name']}`, {model['quantisation']}, {model['precision'].upper()}, "
-        f"{model['bytes'] / 1e6:.1f} MB (model {model['model_id'][:16]}); libuocr {report['engine']}, "
-        f"{report['processors']} processors, load at the start {report['load_at_start']:.1f}. Readers read each page "
-        f"in turn, {report['jobs']} pages at once.\nCER and WER: character and word errors in percent over a whole "
-        "set, with the 95 % interval of pages drawn anew. Order: share of pairs of words in the right order. IoU: "
-        "mean overlap of boxes. "
-        "s: processor seconds a page, median; MB: most resident memory. loop, cut: pages that ended so. rapidocr "
-        "finds lines, no blocks: they are put in order by rows.\n"]
+        f"{model['bytes'] / 1e6:.1f} MB (model {model['model_id'][:16]}); libuocr {report['engine']}"
+        f"{versions}. {report['processors']} processors, load at the start {report['load_at_start']:.1f}. Readers read "
+        f"each page in turn, {report['jobs']} pages at once.\nCER and WER: character and word errors in percent over a "
+        "whole set, with the 95 % interval of pages drawn anew. Order: share of pairs of words in the right order. "
+        "IoU: mean overlap of boxes. "
+        "s: processor seconds a page, median; MB: most resident memory. loop, cut, failed: pages that ended so. "
+        "rapidocr finds lines, no blocks: they are put in order row by row.\n"]
     rows = []
     for name, page_set in report["sets"].items():
         for reader, f in page_set["readers"].items():
@@ -64,8 +65,9 @@ def quality(report: dict[str, Any]) -> str:
                 f"{rate:.2f} ({low_high[0]:.2f} to {low_high[1]:.2f})" if low_high else
                 f"inventions on {f['pages_with_inventions']} pages",
                 f.get("word_error_rate") and f"{f['word_error_rate']:.2f}", f["reading_order"], f["box_iou"],
-                f["cpu_seconds_a_page"], round(f["peak_mebibytes"]), f"{f['loops']}, {f['cut_short']}"])
-    parts.append(table(["set", "pages", "reader", "CER %", "WER %", "order", "IoU", "s", "MB", "loop, cut"], rows))
+                f["cpu_seconds_a_page"], round(f["peak_mebibytes"]), f"{f['loops']}, {f['cut_short']}, {f['failed']}"])
+    parts.append(table(["set", "pages", "reader", "CER %", "WER %", "order", "IoU", "s", "MB", "loop, cut, failed"],
+                       rows))
     teds = [(reader, f["table_teds"]) for s in report["sets"].values() for reader, f in s["readers"].items()
             if f["table_teds"] is not None]
     if teds:
@@ -121,16 +123,22 @@ def gate(report: dict[str, Any]) -> str:
                 f"{change[0]:+.2f} ({change[1]:+.2f} to {change[2]:+.2f})", f"{c['kl']:.6f}", f"{c['agreement']:.2f}",
                 f"{c['digit_nll_change']:+.2f}, {c['digit_agreement']:.2f}",
                 f"{c['box_nll_change']:+.2f}, {c['box_agreement']:.2f}", f"{c['boxes_equal']:.1f}",
-                f"{c['error_rate']:.3f}", f"{errors[0]:+.3f} ({errors[1]:+.3f} to {errors[2]:+.3f})"]
+                f"{c['error_rate']:.3f}", f"{errors[0]:+.3f} ({errors[1]:+.3f} to {errors[2]:+.3f})",
+                f"{c['pages_changed']}; {c['largest_page'][1]:+.3f}", c["not_ended"]]
 
     head = ["choice", "pages", "MiB", "NLL %", "KL, nats", "same token %", "digits: NLL %, same %",
-            "coordinates: NLL %, same %", "boxes equal %", "CER %", "CER change, points"]
+            "coordinates: NLL %, same %", "boxes equal %", "CER %", "CER change, points", "pages changed; largest",
+            "not ended"]
     text = [
         f"## The quantisation gate\n\n{report['pages']} held-out pages, {by_name['f32']['tokens']:,} tokens "
         f"forced along {'the text of the pages' if report['along'] == 'truth' else 'what f32 reads'}; checkpoint "
         f"{report['checkpoint'][:16]}. Choices run in EXACT precision unless FAST or INTEGER is named; a module's row "
         "changes that module alone. Changes are against f32 on the same pages, with the 95 % interval of the paired "
-        "bootstrap over pages.\n",
+        "bootstrap over pages. Texts are read freely as users read them, with the repeat guard and the loop verdict. "
+        "Pages changed: those with more or fewer errors than in f32, and what the largest such page alone makes of the "
+        "change, in points: a page on which the model is lost may be read in quite other words after any small change, "
+        "so that only many pages make the interval narrow. f32 (FAST) tells what FAST changes without quantised "
+        "weights.\n",
         table(head, [row(c) for c in report["choices"]]), ""]
     for profile, picked in report["picks"].items():
         bounds = picked["bounds"]
@@ -147,15 +155,36 @@ def gate(report: dict[str, Any]) -> str:
     return "\n".join(text)
 
 
+def quality_format() -> str:
+    return """### The report on sets
+
+`quality.json`: `model`, `engine`, `peers` with versions, `machine`, `processors`, `jobs`, `load_at_start`, `pages_key`
+(of fonts, texts and the drawing code), `sets`: by name `about`, `preset`, and `readers`, each with
+
+| field | meaning |
+|---|---|
+| `pages`, `characters` | what was read; characters of the truth |
+| `character_error_rate`, `character_error_interval`, `word_error_rate`, `median_page_rate` | %; not on blank pages |
+| `pages_with_inventions`, `invented_characters` | on blank pages only |
+| `reading_order`, `box_iou`, `table_teds` | means over pages, 0 to 1; null where nothing is to be compared |
+| `loops`, `cut_short`, `failed` | pages that ended as a loop, at the limit of tokens, with an error |
+| `seconds_a_page`, `cpu_seconds_a_page`, `peak_mebibytes` | medians, everything included; most resident memory so far |
+
+`readings.jsonl` holds every reading and lets a run go on; `confidence.json` holds doubtful words and reliability.
+
+"""
+
+
 def report_format() -> str:
     bounds = "; ".join(f"{p}: NLL +{b.nll} %, CER +{b.errors} points" for p, b in BOUNDS.items())
     return f"""### The gate's report
 
 `gate.json`: `checkpoint` (SHA-256 of the weights), `pages_key` (of fonts, texts and the drawing code), `along`
-(`truth`: the pages' own text; `reading`: what f32 reads, for checkpoints with another grammar), `engine`, `pages`,
-`module_weights` (numbers in each module), `choices` (below), `picks` (by profile: `types` by module, `expected_loss`
-as the sum of the single modules, names of the measured `exact`, `fast` and `integer` choices, `bounds`, whether they
-and the size were kept, and whether INTEGER keeps them too).
+(`truth`: the pages' own text; `reading`: what f32 reads, for checkpoints with another grammar), `engine`, `pages` and
+`pages_asked` (fewer are measured where `--seconds` ends the run), `module_weights` (numbers in each module), `choices`
+(below), `picks` (by profile: `types` by module, `expected_loss` as the sum of the single modules, null where nothing
+was picked, names of the measured `exact`, `fast` and `integer` choices, `bounds`, whether they and the size were kept,
+and whether INTEGER keeps them too).
 Modules: {', '.join(MODULES)}. Bounds: {bounds}.
 
 | field of a choice | meaning |
@@ -168,13 +197,17 @@ Modules: {', '.join(MODULES)}. Bounds: {bounds}.
 | `box_nll_change`, `box_agreement` | the same over coordinates |
 | `error_rate`, `error_change` | character errors of free reading, %; change against f32 in points: value, low, high |
 | `same_text`, `boxes_equal` | % of pages with the same text; % of f32's boxes read within 2 of 999 at each side |
-| `not_ended` | pages that did not end by themselves |
+| `not_ended` | pages that did not end by themselves: loops, and texts cut at 1,800 tokens |
+| `pages_changed`, `largest_page` | pages with more or fewer errors than f32; the largest change: page, points |
 
 `gate-results.jsonl` holds the sums by page and lets a run go on; `policy.toml` holds the picks as rules for
 `engine/uocr/convert/policy.toml`. How a type is picked: a module's loss is its change of NLL or its KL (in percent of
 f32's NLL), whichever is larger, and losses are taken to add up; from every module in the smallest type, bits are given
 back one module at a time where a byte buys most, and the cheapest rung that keeps the bounds when measured as a whole
-is taken. On the full checkpoint: `--along reading --one-at-a-time`.
+is taken. Pages are shared out to one process a processor; results do not depend on how many there are. Every page is
+measured with all choices before the next is begun, and `--seconds` ends a run after whole pages; a run in the same
+folder goes on. `--no-pick` holds the types of the policy to the bounds. On the full checkpoint: `--along reading
+--one-at-a-time`.
 """
 
 
@@ -184,6 +217,7 @@ def main() -> int:
     print(HEAD)
     found = stored.get("quality")
     print(quality(found) if found else missing("quality.json", "python -m bench.quality"))
+    print(quality_format(), end="")
     words = stored.get("confidence")
     print(doubtful(words) if words else missing("confidence.json", "python -m bench.quality"))
     compared = stored.get("held-out")

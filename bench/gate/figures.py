@@ -36,6 +36,10 @@ class Figures:
     same_text: float
     boxes_equal: float
     not_ended: int
+    pages_changed: int
+    """Pages with more or fewer character errors than the reference."""
+    largest_page: tuple[int, float]
+    """The page whose errors change most, and what it alone makes of `error_change`, in points."""
 
     def loss(self, base: float) -> float:
         """What the choice costs, in percent of the reference's mean `base`: the change of NLL, or the divergence where
@@ -72,6 +76,9 @@ def figures(choice: str, size: int, results: ByPage, reference: ByPage) -> Figur
     mean = base / sum(places)
     errors = bootstrap_difference([results[n].free_errors for n in pages], [reference[n].free_errors for n in pages],
                                   SEED, lengths=[results[n].free_length for n in pages])
+    length = _total(results, lambda r: r.free_length)
+    changes = {n: results[n].free_errors - reference[n].free_errors for n in pages}
+    largest = max(pages, key=lambda n: abs(changes[n]))
     return Figures(
         choice, size, len(pages), sum(places), round(nll / sum(places), 6),
         _triple(paired, 100 / mean),
@@ -81,9 +88,10 @@ def figures(choice: str, size: int, results: ByPage, reference: ByPage) -> Figur
         _share(_total(results, lambda r: r.digit_agree), _total(results, lambda r: r.digit_places)),
         _change(_total(results, lambda r: r.box_nll), _total(reference, lambda r: r.box_nll)),
         _share(_total(results, lambda r: r.box_agree), _total(results, lambda r: r.box_places)),
-        _share(_total(results, lambda r: r.free_errors), _total(results, lambda r: r.free_length)),
+        _share(_total(results, lambda r: r.free_errors), length),
         _triple(errors, 100),
         _share(_total(results, lambda r: r.free_same), len(pages), 1),
         _share(_total(results, lambda r: r.box_equal), _total(results, lambda r: r.box_pairs), 2),
-        sum(r.finish != "eos" for r in results.values()),
+        sum(r.finish != "eos" for r in results.values()), sum(change != 0 for change in changes.values()),
+        (largest, round(100 * changes[largest] / length, 3) if length else 0.0),
     )

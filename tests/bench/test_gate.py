@@ -70,7 +70,8 @@ def test_the_ladder_gives_bits_back_where_a_byte_buys_most() -> None:
     assert [round(rung.expected, 3) for rung in rungs] == [3.0, 2.0, 0.1, 0.1]
 
 
-BLANK = Figures("", 0, 1, 1, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0)
+BLANK = Figures("", 0, 1, 1, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0, 0,
+                (0, 0.0))
 
 
 def test_the_climb_starts_where_the_sum_allows_and_stops_where_the_whole_does() -> None:
@@ -108,6 +109,7 @@ def test_figures_are_changes_against_the_reference_over_the_same_pages() -> None
     assert found.nll_change[0] == 10.0 and found.nll_change[1] < 10.0 < found.nll_change[2]
     assert found.error_rate == 2.0 and found.error_change == (1.0, 1.0, 1.0)
     assert (found.same_text, found.not_ended) == (50.0, 1)
+    assert (found.pages_changed, found.largest_page) == (2, (0, 0.5))
 
 
 def test_a_distorted_distribution_costs_even_when_it_helps_the_true_tokens() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,9 @@ from tests.bench.test_confidence import MIXED
 
 
 def gate_report() -> dict:
-    one = {0: PageResult(0, places=10, nll=1.0, kl=0.1, agree=9, free_errors=1, free_length=100, finish="eos")}
-    choices = [figures(name, 3 << 20, one, one).stored()
+    one = {7: PageResult(7, places=10, nll=1.0, kl=0.1, agree=9, free_errors=1, free_length=100, finish="eos")}
+    worse = {7: replace(one[7], free_errors=3, finish="loop")}
+    choices = [figures(name, 3 << 20, worse if "pick" in name else one, one).stored()
                for name in ("f32", "q4 pick", "q4 pick (FAST)", "q4 pick (INTEGER)")]
     picked = {"types": dict.fromkeys(MODULES, "q4"), "expected_loss": 1.0, "exact": "q4 pick",
               "fast": "q4 pick (FAST)", "integer": "q4 pick (INTEGER)", "integer_kept": True,
@@ -38,7 +40,8 @@ def quality_report() -> dict:
         blank.pop(name)
     blank |= {"pages_with_inventions": 1, "invented_characters": 5, "table_teds": None}
     model = {"name": "m", "quantisation": "q8", "precision": "fast", "bytes": 1000, "model_id": "f" * 64}
-    return {"model": model, "engine": "0", "processors": 2, "jobs": 1, "load_at_start": 1.0,
+    return {"model": model, "engine": "0", "peers": {"peer": "peer 1.2"}, "processors": 2, "jobs": 1,
+            "load_at_start": 1.0,
             "sets": {"tables": {"about": "one table", "preset": "base", "readers": {"uocr": reader, "peer": reader}},
                      "blank": {"about": "empty", "preset": "base", "readers": {"uocr": blank}}}}
 
@@ -63,10 +66,13 @@ def test_every_part_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
         (tmp_path / f"{name}.json").write_text(json.dumps(value), "utf-8")
     text = made(tmp_path, monkeypatch, capsys)
     assert "| tables (base): one table | 2 | uocr | 1.50 (0.50 to 2.50) | 4.00 | 1.0 | 0.9 |" in text
+    assert "| 1, 0, 0 |" in text, "loops, texts cut short, failures"
+    assert "libuocr 0; peer 1.2. 2 processors" in text
     assert "| inventions on 1 pages |" in text
     assert "uocr 0.5, peer 0.5" in text
     assert "below **0.71**" in text
     assert "Difference +0.100 points, 95 % interval of the paired bootstrap -0.100 to +0.150" in text
+    assert "| 3.000 | +2.000 (+2.000 to +2.000) | 1; +2.000 | 1 |" in text
     assert "**q4** (NLL at most +3.0 %" in text and "Kept; with integer products in vision too: kept." in text
     assert "is not stored yet" not in text
 
