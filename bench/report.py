@@ -137,8 +137,8 @@ def gate(report: dict[str, Any]) -> str:
         "bootstrap over pages. Texts are read freely as users read them, with the repeat guard and the loop verdict. "
         "Pages changed: those with more or fewer errors than in f32, and what the largest such page alone makes of the "
         "change, in points: a page on which the model is lost may be read in quite other words after any small change, "
-        "so that only many pages make the interval narrow. f32 (FAST) tells what FAST changes without quantised "
-        "weights.\n",
+        "so that only many pages make the interval narrow."
+        + (" f32 (FAST) tells what FAST changes without quantised weights." if "f32 (FAST)" in by_name else "") + "\n",
         table(head, [row(c) for c in report["choices"]]), ""]
     for profile, picked in report["picks"].items():
         bounds = picked["bounds"]
