@@ -19,7 +19,8 @@ PAD = 127 / 255
 @dataclass
 class Look:
     """Appearance of B pages. Colours 0..1; gradient is the change of brightness across the page; blur in
-    pixels. shadow [B, 5]: strength, direction (x, y), place of the edge and its softness, in page sides."""
+    pixels. shadow [B, 5]: strength, direction (x, y), place of the edge and its softness, in page sides. specks [B]:
+    share of pixels hidden by dirt."""
 
     paper: Tensor
     ink: Tensor
@@ -27,6 +28,7 @@ class Look:
     noise: Tensor
     blur: Tensor
     shadow: Tensor | None = None
+    specks: Tensor | None = None
 
     def repeat(self, times: int) -> Look:
         """The look of every page, `times` in a row: for its crops."""
@@ -34,14 +36,16 @@ class Look:
         def every(value: Tensor) -> Tensor:
             return value.repeat_interleave(times, 0)
 
-        shadow = None if self.shadow is None else every(self.shadow)
+        shadow, specks = (None if value is None else every(value) for value in (self.shadow, self.specks))
         paper, ink, gradient = every(self.paper), every(self.ink), every(self.gradient)
-        return Look(paper, ink, gradient, every(self.noise), every(self.blur), shadow)
+        return Look(paper, ink, gradient, every(self.noise), every(self.blur), shadow, specks)
 
 
-def draw_look(small: Tensor, generator: torch.Generator | None = None, shadows: float = 0.0) -> Look:
-    """Random looks for pages, a share of them in a shadow; `small` [B] bool marks pages whose print is too small for
-    strong blur."""
+def draw_look(
+    small: Tensor, generator: torch.Generator | None = None, shadows: float = 0.0, dirty: float = 0.0
+) -> Look:
+    """Random looks for pages, a share of them in a shadow, another with strong grain and specks; `small` [B] bool marks
+    pages whose print is too small for strong blur."""
     count, device = small.shape[0], small.device
 
     def chance(*shape: int) -> Tensor:
@@ -66,7 +70,11 @@ def draw_look(small: Tensor, generator: torch.Generator | None = None, shadows: 
     angle = chance() * 2 * math.pi
     strength = maybe(shadows, 0.15 + 0.35 * chance())
     edge, soft = (chance() - 0.5) * 0.7, 0.02 + 0.1 * chance()
-    return Look(paper, ink, gradient, noise, blur, torch.stack([strength, angle.cos(), angle.sin(), edge, soft], 1))
+    shadow = torch.stack([strength, angle.cos(), angle.sin(), edge, soft], 1)
+    dirt = chance() < dirty
+    noise = torch.where(dirt & (chance() < 0.7), torch.where(small, 0.03, 0.05) + chance() * 0.06, noise)
+    specks = torch.where(dirt & (chance() < 0.7), 1e-4 + chance() ** 2 * 3.5e-3, torch.zeros_like(noise))
+    return Look(paper, ink, gradient, noise, blur, shadow, specks)
 
 
 def _blurred(ink: Tensor, sigma: Tensor) -> Tensor:
@@ -93,9 +101,23 @@ def paint(ink: Tensor, look: Look, across: Tensor, down: Tensor, generator: torc
         colour = colour * (1 - strength * lit)[:, None].to(dtype)
     grain = torch.randn(colour.shape, device=ink.device, dtype=dtype, generator=generator)
     colour = colour + grain * look.noise[:, None, None, None].to(dtype)
+    if look.specks is not None:
+        colour = _specked(colour, look.specks, generator)
     colour = (colour.clamp(0, 1) * 255).round() / 255
     inside = ((down.abs() <= 0.5)[:, :, None] & (across.abs() <= 0.5)[:, None])[:, None]
     return torch.where(inside, colour, torch.full((), PAD, device=ink.device, dtype=dtype))
+
+
+def _specked(colour: Tensor, share: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Specks of one and of 2 x 2 pixels, dark and light, over pictures [B, C, S, S] of even side."""
+    count, _, side, _ = colour.shape
+    share = share[:, None, None, None]
+    for size in (1, 2):
+        where = torch.rand((count, 1, side // size, side // size), device=colour.device, generator=generator)
+        where = where.repeat_interleave(size, -1).repeat_interleave(size, -2)
+        tone = torch.where(where < 0.4 * share, 0.92, 0.08).to(colour.dtype)
+        colour = torch.where(where < share / size**3, tone, colour)
+    return colour
 
 
 def paint_view(ink: Tensor, rect: Tensor, look: Look, generator: torch.Generator | None = None) -> Tensor:

@@ -2,7 +2,7 @@
 DIR`.
 
 Packages are fetched by name with apt-get and unpacked with dpkg into the cache folder; nothing is installed,
-and neither folder belongs in the repository. The pack holds `fonts/`, `text/` and the tokenizer; its hash
+and neither folder belongs in the repository. The pack holds `fonts/`, `text/`, `documents/` and the tokenizer; its hash
 goes into legs.json.
 """
 
@@ -39,13 +39,13 @@ TEXT_PACKAGES = tuple(
 )
 
 
-def download(cache: Path) -> Path:
+def download(cache: Path, packages: tuple[str, ...] = FONT_PACKAGES + TEXT_PACKAGES) -> Path:
     """Fetch the packages that are not in the cache yet and unpack them; answers the folder they are
     unpacked under."""
     debs, root = cache / "debs", cache / "root"
     debs.mkdir(parents=True, exist_ok=True)
     root.mkdir(exist_ok=True)
-    for name in FONT_PACKAGES + TEXT_PACKAGES:
+    for name in packages:
         if any(debs.glob(f"{name}_*.deb")):
             continue
         subprocess.run(["apt-get", "download", name], cwd=debs, check=True, stdout=subprocess.DEVNULL)
@@ -69,13 +69,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for the pack (outside git)")
     parser.add_argument("--processes", type=int, default=1)
     args = parser.parse_args()
+    from training import documents  # needs PyMuPDF, which a machine that only trains may lack
+
     root = download(args.cache)
     faces = fonts.build(root / "usr" / "share", args.out, args.processes)
     sizes = texts.build(root, args.out)
+    counts = documents.build(download(args.cache, documents.PACKAGES), args.out)
     shutil.copyfile(Path(__file__).with_name("tokenizer.json"), args.out / "tokenizer.json")
     for split, members in faces.items():
         print(f"{split}: {len(members)} faces of {len({face.family for face in members})} families")
     print("characters of text:", sizes)
+    print(f"documents: {sum(counts.values())} pages of {len(counts)}")
     print("sha256", pack_hash(args.out))
 
 

@@ -1,7 +1,8 @@
 """Pages made by worker processes, through shared memory, into batches on the device.
 
 Layouts (base, and each crop grid) have slots of their own; a worker refills the layout that has the most free
-slots. A batch holds one layout, and pages of similar target length.
+slots. A batch holds one layout, and pages of similar target length. When pages are made too slowly, each may stand in a
+second batch, with another look.
 """
 
 from __future__ import annotations
@@ -59,6 +60,18 @@ class Batch:
     length: Tensor
     level: Tensor
     grid: tuple[int, int] | None
+    sent: torch.cuda.Event | None = None
+    """Recorded once the copies to the device are under way; None on the CPU."""
+
+    def arrived(self) -> Batch:
+        """The batch, fit for use on the current stream."""
+        if self.sent is not None:
+            stream = torch.cuda.current_stream()
+            stream.wait_event(self.sent)
+            for value in vars(self).values():
+                if isinstance(value, Tensor):
+                    value.record_stream(stream)
+        return self
 
 
 def _shared(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
@@ -124,7 +137,10 @@ class Loader:
         for process in self._processes:
             process.start()
         self._batches: queue.Queue[Batch] = queue.Queue(3)
-        self._pinned: dict[int, list[dict[str, Tensor]]] = {}
+        self._pinned: dict[int, list[tuple[dict[str, Tensor], torch.cuda.Event | None]]] = {}
+        self._stream: torch.cuda.Stream | None = None
+        self.shown_again = 0
+        """Pages that stood in a second batch, since new ones were not made fast enough."""
 
     def _claim(self) -> int | None:
         """The layout with the largest share of free slots, one of which is now the caller's; None when all
@@ -169,48 +185,64 @@ class Loader:
     def begin(self, plan: Sequence[Sequence[tuple[int, float]]], device: torch.device, seed: int) -> None:
         """Start assembling batches for steps of the given plan: for each part of a step, (layout, weight)
         choices."""
+        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         threading.Thread(target=self._assemble, args=(plan, device, random.Random(seed)), daemon=True).start()
 
     def next(self) -> Batch:
         """The next batch; an error when no page came for five minutes."""
-        return self._batches.get(timeout=300)
+        return self._batches.get(timeout=300).arrived()
 
     def _assemble(self, plan: Sequence[Sequence[tuple[int, float]]], device: torch.device, rng: random.Random) -> None:
         pools: list[list[int]] = [[] for _ in self.stores]
+        once: list[list[int]] = [[] for _ in self.stores]
+        twice: list[set[int]] = [set() for _ in self.stores]
         while True:
             for choices in plan:
                 index = rng.choices([c for c, _ in choices], [w for _, w in choices])[0]
                 store, pool = self.stores[index], pools[index]
                 pages = store.layout.pages
-                while not store.ready.empty() or len(pool) < min(3 * pages, store.layout.slots):
+                wanted = min(3 * pages, store.layout.slots)
+                while not store.ready.empty():
+                    pool.append(store.ready.get())
+                again = once[index][: max(0, wanted - len(pool))]
+                del once[index][: len(again)]
+                twice[index].update(again)
+                pool += again
+                while len(pool) < wanted:
                     pool.append(store.ready.get())
                 lengths = store.arrays["meta"][:, 4]
-                some = sorted(rng.sample(pool, min(len(pool), 3 * pages)), key=lambda slot: int(lengths[slot]))
+                some = sorted(rng.sample(pool, wanted), key=lambda slot: int(lengths[slot]))
                 first = rng.randrange(len(some) - pages + 1)
                 chosen = some[first : first + pages]
                 batch = self._gather(index, chosen, device)
                 taken = set(chosen)
                 pool[:] = [slot for slot in pool if slot not in taken]
-                for slot in chosen:
+                self.shown_again += len(taken & twice[index])
+                once[index] += [slot for slot in chosen if slot not in twice[index]]
+                done = [slot for slot in chosen if slot in twice[index]]
+                spare = max(0, len(once[index]) - store.layout.slots // 3)
+                done += once[index][:spare]
+                del once[index][:spare]
+                twice[index] -= taken
+                for slot in done:
                     store.free.put(slot)
                 with self._vacant.get_lock():
-                    self._vacant[index] += len(chosen)
+                    self._vacant[index] += len(done)
                 self._batches.put(batch)
 
     def _gather(self, index: int, slots: list[int], device: torch.device) -> Batch:
-        """Copy slots into (reused, pinned) host memory and start the copy to the device."""
+        """Copy slots into (reused, pinned) host memory and start the copy to the device, on a stream of its own."""
         store = self.stores[index]
         ring, pin = self._pinned.setdefault(index, []), device.type == "cuda"
         if len(ring) < 8:
-            ring.append(
-                {
-                    name: torch.empty((len(slots), *shape), dtype=kind, pin_memory=pin)
-                    for name, (shape, _, kind) in store.fields.items()
-                }
-            )
-        else:  # eight batches ago: three wait in the queue, and every step waits for the device
-            ring.append(ring.pop(0))
-        host = ring[-1]
+            host = {
+                name: torch.empty((len(slots), *shape), dtype=kind, pin_memory=pin)
+                for name, (shape, _, kind) in store.fields.items()
+            }
+        else:
+            host, copied = ring.pop(0)
+            if copied is not None:
+                copied.synchronize()
         for row, slot in enumerate(slots):
             for name, array in store.arrays.items():
                 host[name][row] = torch.from_numpy(array[slot])
@@ -220,20 +252,24 @@ class Loader:
         def sent(name: str, columns: int | None = None) -> Tensor:
             return host[name][:, :columns].to(device, non_blocking=True) if pin else host[name][:, :columns].clone()
 
-        meta = sent("meta").long()
-        crops = "tiles" in host
-        return Batch(
-            view=sent("view"),
-            rect=meta[:, :4],
-            tiles=sent("tiles") if crops else None,
-            ids=sent("ids", width),
-            places=sent("places", width),
-            labels=sent("labels"),
-            tile_labels=sent("tile_labels") if crops else None,
-            length=meta[:, 4],
-            level=meta[:, 5],
-            grid=store.layout.grid,
-        )
+        with torch.cuda.stream(self._stream):  # does nothing without a stream
+            meta = sent("meta").long()
+            crops = "tiles" in host
+            batch = Batch(
+                view=sent("view"),
+                rect=meta[:, :4],
+                tiles=sent("tiles") if crops else None,
+                ids=sent("ids", width),
+                places=sent("places", width),
+                labels=sent("labels"),
+                tile_labels=sent("tile_labels") if crops else None,
+                length=meta[:, 4],
+                level=meta[:, 5],
+                grid=store.layout.grid,
+                sent=self._stream.record_event() if self._stream else None,
+            )
+        ring.append((host, batch.sent))
+        return batch
 
     def close(self) -> None:
         """End the workers."""

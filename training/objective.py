@@ -36,6 +36,13 @@ _FILLER = 255
 _SHADOWED = 0.12
 """Share of pages that lie partly in a shadow."""
 
+_TURN_WEIGHT = 2.0
+"""Weight of a token that is read from another row of patches than the one before it: that is where lines are skipped or
+read twice."""
+
+_DIRTY = 0.14
+"""Share of pages with strong grain or specks."""
+
 
 @dataclass(frozen=True)
 class Weights:
@@ -83,6 +90,8 @@ class TokenTargets(NamedTuple):
     """[B, T] ids"""
     places: Tensor
     """[B, T, 2] patch coordinates"""
+    weight: Tensor
+    """[B, T] weight of a token in both losses; more where reading goes on in another row of patches"""
 
 
 class Sums(NamedTuple):
@@ -96,11 +105,15 @@ class Sums(NamedTuple):
 def _tokens(net: Reader, heads: AuxiliaryHeads, hidden: Tensor, tapped: list[Tensor], batch: TokenTargets) -> Sums:
     """Losses at the positions that predict tokens. hidden, tapped: [B, T, C]."""
     logits = net.lm_head(hidden).float()
-    language = F.cross_entropy(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=_IGNORE)
+    weight = batch.weight.flatten()
+    language = F.cross_entropy(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=_IGNORE, reduction="none")
+    language = (language * weight).sum() / weight.sum()
+    placed = (batch.places[..., 0] != _IGNORE).flatten() * weight
     where = torch.zeros((), device=hidden.device)
     for head, x in zip(heads.place, tapped, strict=True):
-        guess = head(F.rms_norm(x, x.shape[-1:])).float().unflatten(-1, (2, _PLACES))
-        where = where + 2 * F.cross_entropy(guess.reshape(-1, _PLACES), batch.places.flatten(), ignore_index=_IGNORE)
+        guess = head(F.rms_norm(x, x.shape[-1:])).float().unflatten(-1, (2, _PLACES)).reshape(-1, _PLACES)
+        loss = F.cross_entropy(guess, batch.places.flatten(), ignore_index=_IGNORE, reduction="none")
+        where = where + (loss.view(-1, 2).sum(-1) * placed).sum() / placed.sum().clamp(min=1)
     with torch.no_grad():
         valid = batch.wanted != _IGNORE
         right = ((logits.argmax(-1) == batch.wanted) & valid).sum() / valid.sum()
@@ -111,14 +124,17 @@ def token_targets(batch: Batch) -> TokenTargets:
     ids, places = batch.ids.long(), batch.places.long()
     valid = torch.arange(ids.shape[1], device=ids.device)[None] < batch.length[:, None]
     somewhere = (valid & (places[..., 0] < _PLACES))[..., None]
-    return TokenTargets(torch.where(valid, ids, _IGNORE), torch.where(somewhere, places, _IGNORE))
+    row = places[..., 1]
+    turned = F.pad((row[:, 1:] != row[:, :-1]) & (row[:, 1:] < _PLACES), (1, 0))
+    weight = valid * (1.0 + (_TURN_WEIGHT - 1.0) * turned)
+    return TokenTargets(torch.where(valid, ids, _IGNORE), torch.where(somewhere, places, _IGNORE), weight)
 
 
 class Objective:
     """Losses of a batch. Views go through the tower in chunks; once compiled, the last chunk is filled up with blank
     views, so that the tower sees two shapes only. Large chunks, since launching a call costs more than a blank view."""
 
-    VIEW_CHUNK = 32
+    VIEW_CHUNK = 48
     TILE_CHUNK = 96
 
     def __init__(self, net: Reader, heads: AuxiliaryHeads, vocabulary: Vocabulary, weights: Weights) -> None:
@@ -162,7 +178,7 @@ class Objective:
     def _look(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Visual rows [B, N, C] of the pages, and the character loss of all their views."""
         with torch.no_grad():
-            look = draw_look(batch.level == SMALLEST, shadows=_SHADOWED)
+            look = draw_look(batch.level == SMALLEST, shadows=_SHADOWED, dirty=_DIRTY)
             views = paint_view(batch.view, batch.rect, look)
         tokens, loss = self._encode(views, batch.labels, self.VIEW_CHUNK)
         if batch.tiles is None or batch.tile_labels is None or batch.grid is None:

@@ -36,9 +36,9 @@ class Technical:
             (self.hexadecimal, 2),
             (self.tag, 1.5),
             (self.variable, 2),
-            (self.joined, 3),
-            (self.marks, 1.5),
-            (self.letters, 3),
+            (self.joined, 1.5),
+            (self.marks, 0.7),
+            (self.letters, 1.5),
         )
 
     def word(self) -> str:
@@ -53,7 +53,7 @@ class Technical:
 
     def _name(self) -> str:
         rng = self.rng
-        parts = [self.word() for _ in range(rng.randint(1, 3))]
+        parts = [self.word() for _ in range(rng.choice((1, 1, 2, 2, 3)))]
         name = rng.choice("-_--").join(parts) if rng.random() < 0.8 else "".join(p.capitalize() for p in parts)
         return name + self._some(_DIGITS, 1, 2) if rng.random() < 0.2 else name
 

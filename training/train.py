@@ -15,21 +15,21 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import Tensor
 
 from training import export
 from training.config import Config, default_config, load_config, tiny_config
-from training.loader import Layout, Loader
+from training.loader import Loader
 from training.model import Reader
 from training.muon import Muon
-from training.objective import AuxiliaryHeads, Objective, Weights
-from training.pages import GRIDS
+from training.objective import AuxiliaryHeads, Objective
+from training.recipe import SMOKE, Recipe
 from training.smoke import smoke_pack
 from training.targets import Vocabulary
 
@@ -39,66 +39,8 @@ _KEPT = 2
 _MOST_SKIPPED = 25
 """Steps in a row with a gradient that is not finite, after which a leg is given up."""
 
-
-@dataclass(frozen=True)
-class Recipe:
-    """Numbers of a leg. Rates are peaks; levels are shares of the densities, blank pages last; genres those of
-    pages.GENRES. A leg ends, and its rates have cooled down, after `seconds` or `steps`, whichever is sooner."""
-
-    seconds: float = 1200.0
-    steps: int = 10**9
-    muon_rate: float = 1.2e-3
-    adam_rate: float = 7e-4
-    decay: float = 0.05
-    warm_up: float = 0.03
-    pages: int = 32
-    base_levels: tuple[float, ...] = (0.06, 0.15, 0.33, 0.37, 0.05, 0.04)
-    base_genres: tuple[float, ...] = (0.50, 0.35, 0.15)
-    crop_levels: tuple[float, ...] = (0.03, 0.08, 0.22, 0.64, 0.0, 0.03)
-    crop_genres: tuple[float, ...] = (0.40, 0.52, 0.08)
-    crop_pages: tuple[int, ...] = (32, 16, 32, 32, 32, 32)
-    crop_shares: tuple[float, ...] = (0.48, 0.22, 0.10, 0.10, 0.05, 0.05)
-    crop_weight: float = 0.5
-    weights: Weights = field(default_factory=Weights)
-    checkpoint_seconds: float = 150.0
-    seed: int = 1
-
-    def layouts(self) -> list[Layout]:
-        """Base first, then the crop grids that occur."""
-        base = Layout(None, self.pages, self.pages * 40, self.base_levels, self.base_genres)
-        crops = [
-            Layout(grid, pages, pages * 12, self.crop_levels, self.crop_genres)
-            for grid, pages, share in zip(GRIDS, self.crop_pages, self.crop_shares, strict=True)
-            if share > 0
-        ]
-        return [base, *crops]
-
-    def plan(self) -> list[list[tuple[int, float]]]:
-        """Batches of a step: one of base pages, and one of crops when any are trained."""
-        shares = [share for share in self.crop_shares if share > 0]
-        return [[(0, 1.0)], *([[(i + 1, share) for i, share in enumerate(shares)]] if shares else [])]
-
-    def rate(self, progress: float) -> float:
-        """Factor of the learning rates: linear warm-up, then a cosine down to 2 %."""
-        rest = min(1.0, max(0.0, progress - self.warm_up) / (1 - self.warm_up))
-        return min(1.0, progress / self.warm_up) * (0.02 + 0.49 * (1 + math.cos(math.pi * rest)))
-
-
-SMOKE = Recipe(
-    seconds=3600.0,
-    steps=40,
-    muon_rate=4e-3,
-    adam_rate=3e-3,
-    pages=1,
-    base_levels=(1.0, 0, 0, 0, 0, 0),
-    base_genres=(1.0,),
-    crop_levels=(1.0, 0, 0, 0, 0, 0),
-    crop_genres=(1.0,),
-    crop_pages=(0, 0, 0, 0, 1, 0),
-    crop_shares=(0, 0, 0, 0, 1.0, 0),
-    checkpoint_seconds=1e9,
-)
-"""About two CPU minutes: bounded by steps, so that a busy machine only takes longer."""
+_LOOK_EVERY = 10
+"""Steps after which the host waits for a GPU, to look at the losses and at the clock. In between it runs ahead."""
 
 
 class Log:
@@ -156,20 +98,23 @@ class Trainer:
         self.whole_compiled = True
 
     def _shared_gradient(self) -> Tensor:
-        """Mean gradient over ranks in place of the own one; answers its norm after clipping to 1."""
+        """Mean gradient over ranks in place of the own one, clipped to a norm of 1; zero when it is not finite. Answers
+        the norm, for which the host need not wait."""
         for parameter in self.parameters:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
         gradients = [p.grad for p in self.parameters if p.grad is not None]
+        flat = torch.cat([g.flatten() for g in gradients])
         if dist.is_initialized():
-            flat = torch.cat([g.flatten() for g in gradients])
             dist.all_reduce(flat)
             flat /= dist.get_world_size()
-            pieces = flat.split([g.numel() for g in gradients])
-            torch._foreach_copy_(gradients, [p.view_as(g) for p, g in zip(pieces, gradients, strict=True)])
-        return nn.utils.clip_grad_norm_(self.parameters, 1.0)
+        norm = flat.norm()
+        flat = torch.where(norm.isfinite(), flat * (1 / (norm + 1e-6)).clamp(max=1), 0.0)
+        pieces = flat.split([g.numel() for g in gradients])
+        torch._foreach_copy_(gradients, [p.view_as(g) for p, g in zip(pieces, gradients, strict=True)])
+        return norm
 
-    def step(self, loader: Loader, progress: float) -> dict[str, float]:
+    def step(self, loader: Loader, progress: float) -> dict[str, Tensor]:
         """One update. When compiled code fails, all but the tower is run as it is written from then on."""
         try:
             return self._step(loader, progress)
@@ -182,10 +127,10 @@ class Trainer:
             self.adam.zero_grad(set_to_none=True)
             return self._step(loader, progress)
 
-    def _step(self, loader: Loader, progress: float) -> dict[str, float]:
-        """One update from the batches of the plan. A gradient that is not finite is thrown away, and
-        counted."""
-        recipe, facts = self.recipe, {}
+    def _step(self, loader: Loader, progress: float) -> dict[str, Tensor]:
+        """One update from the batches of the plan; answers its figures, still on the device. A gradient that is not
+        finite counts as zero (see `look`)."""
+        recipe, facts = self.recipe, dict[str, Tensor]()
         plan = recipe.plan()
         weights = [1.0] if len(plan) == 1 else [1 - recipe.crop_weight, recipe.crop_weight]
         for name, weight in zip(("base", "crops"), weights, strict=False):
@@ -196,26 +141,35 @@ class Trainer:
                 loss, parts = self.objective(batch)
             (loss * weight).backward()
             facts.update({f"{name}.{key}": value for key, value in parts.items()})
-        norm = float(self._shared_gradient())
+        facts["norm"] = self._shared_gradient()
         factor = recipe.rate(progress)
-        if math.isfinite(norm):
-            for group in self.adam.param_groups:
-                group["lr"] = recipe.adam_rate * factor
-            self.muon.step(recipe.muon_rate * factor, recipe.decay, min(0.95, 0.85 + 0.1 * self.step_number / 300))
-            self.adam.step()
-            self.skipped_in_a_row = 0
-        else:
+        for group in self.adam.param_groups:
+            group["lr"] = recipe.adam_rate * factor
+        self.muon.step(recipe.muon_rate * factor, recipe.decay, min(0.95, 0.85 + 0.1 * self.step_number / 300))
+        self.adam.step()
+        self.adam.zero_grad(set_to_none=True)
+        self.step_number += 1
+        return facts
+
+    def look(self, steps: list[dict[str, Tensor]]) -> list[dict[str, float]]:
+        """Figures of the last steps as numbers; waits for the device. Counts the steps whose gradient was not finite,
+        and gives the leg up after too many in a row."""
+        keys = list(steps[0])
+        table = torch.stack([torch.stack([facts[key].float() for key in keys]) for facts in steps]).tolist()
+        found = [dict(zip(keys, row, strict=True)) for row in table]
+        for facts in found:
+            if math.isfinite(facts["norm"]):
+                self.skipped_in_a_row = 0
+                continue
             self.skipped += 1
             self.skipped_in_a_row += 1
             self.log(event="gradient not finite, step skipped", step=self.step_number, skipped=self.skipped)
             if self.skipped_in_a_row >= _MOST_SKIPPED:
                 raise SystemExit(
-                    f"{_MOST_SKIPPED} steps in a row without a finite gradient at step {self.step_number}; "
+                    f"{_MOST_SKIPPED} steps in a row without a finite gradient up to step {self.step_number}; "
                     "leg given up, the last checkpoint stands. Start again from it with lower rates."
                 )
-        self.adam.zero_grad(set_to_none=True)
-        self.step_number += 1
-        return {"norm": norm, **{key: float(value) for key, value in facts.items()}}
+        return found
 
     def save(self, folder: Path) -> None:
         """Exported weights, and beside them (same name, .pt) what a resumed leg needs."""
@@ -316,24 +270,32 @@ def train(
 def _loop(trainer: Trainer, loader: Loader, out: Path | None, log: Log) -> list[float]:
     """Steps until the recipe's time or number of steps is used up. The first step compiles: the time it
     takes comes off the length of the leg, the schedule begins after it."""
-    recipe, losses, clock = trainer.recipe, [], None
+    recipe, losses, clock = trainer.recipe, list[float](), None
     begin = shown = saved = time.monotonic()
     before, length = trainer.elapsed, recipe.seconds
+    every = _LOOK_EVERY if trainer.device.type == "cuda" else 1
     window: list[dict[str, float]] = []
+    unseen: list[dict[str, Tensor]] = []
     while trainer.step_number < recipe.steps:
-        if clock is not None:
-            trainer.elapsed = before + time.monotonic() - clock
-        progress = _agreed(max(trainer.elapsed / length, trainer.step_number / recipe.steps), trainer.device)
-        if progress >= 1:
-            break
-        window.append(trainer.step(loader, progress))
-        losses.append(window[-1]["base.lm"])
+        if not unseen:
+            if clock is not None:
+                trainer.elapsed = before + time.monotonic() - clock
+            progress = _agreed(max(trainer.elapsed / length, trainer.step_number / recipe.steps), trainer.device)
+            if progress >= 1:
+                break
+        unseen.append(trainer.step(loader, progress))
+        if clock is not None and len(unseen) < every and trainer.step_number < recipe.steps:
+            continue
+        found = trainer.look(unseen)
+        unseen = []
+        window += found
+        losses += [facts["base.lm"] for facts in found]
         now = time.monotonic()
         if clock is None:
             clock = saved = now
             length = max(recipe.seconds - (now - begin), 1.0)
             log(event="first step done", seconds=round(now - begin, 1))
-        if now - shown > 15 or len(losses) in (1, 10):
+        if now - shown > 15 or len(losses) == 1:
             means = {key: round(sum(w[key] for w in window) / len(window), 4) for key in window[-1]}
             log(
                 step=trainer.step_number,
@@ -341,6 +303,7 @@ def _loop(trainer: Trainer, loader: Loader, out: Path | None, log: Log) -> list[
                 steps_per_second=round(len(window) / (now - shown), 2),
                 waiting=round(trainer.waited / (now - shown), 3),
                 pages_made=loader.made.value,
+                shown_again=loader.shown_again,
                 rate=round(recipe.rate(progress), 4),
                 **means,
             )

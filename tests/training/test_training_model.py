@@ -20,7 +20,7 @@ from training.config import MAX_POSITIONS, default_config, load_config, tiny_con
 from training.loader import Batch  # noqa: E402
 from training.model import Reader  # noqa: E402
 from training.muon import orthogonalised  # noqa: E402
-from training.objective import AuxiliaryHeads, Objective, Weights  # noqa: E402
+from training.objective import AuxiliaryHeads, Objective, Weights, token_targets  # noqa: E402
 from training.resample import cubic_matrix, linear_matrix, resize_grid  # noqa: E402
 from training.smoke import smoke_pack  # noqa: E402
 from training.targets import Vocabulary  # noqa: E402
@@ -184,6 +184,25 @@ def test_chunks_and_what_fills_them_up_change_no_loss(monkeypatch: pytest.Monkey
         found.append((float(loss.detach()), float(parts["characters"])))
     assert found[1] == pytest.approx(found[0], rel=1e-5)
     assert found[2] == pytest.approx(found[0], rel=1e-5)
+
+
+def test_a_token_counts_more_where_reading_goes_on_in_another_row() -> None:
+    batch = _batch(1, 1, 6, None)
+    batch.length = torch.tensor([5])
+    batch.places = torch.tensor([[[0, 255], [3, 7], [4, 7], [2, 8], [2, 255], [2, 9]]], dtype=torch.uint8)
+    assert token_targets(batch).weight.tolist() == [[1.0, 2.0, 1.0, 2.0, 1.0, 0.0]], "grammar and padding apart"
+
+
+def test_a_gradient_that_is_not_finite_becomes_zero_and_others_are_clipped() -> None:
+    trainer = train.Trainer.__new__(train.Trainer)
+    weight = torch.nn.Parameter(torch.zeros(2))
+    trainer.parameters = [weight]
+    weight.grad = torch.tensor([3.0, 4.0])
+    assert trainer._shared_gradient().item() == 5.0
+    assert torch.allclose(weight.grad, torch.tensor([0.6, 0.8]))
+    weight.grad = torch.tensor([1.0, float("inf")])
+    assert not bool(trainer._shared_gradient().isfinite())
+    assert weight.grad.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.slow

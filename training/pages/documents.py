@@ -33,13 +33,13 @@ class DocumentSetter(SheetSetter):
         mono = [f for faces in shelf.by_family.values() for f in faces if any(k in f.file.lower() for k in _MONO)]
         self.mono = mono or [f for faces in shelf.by_family.values() for f in faces]
         self.elements: tuple[tuple[Callable[[Sheet], list[Block]], float], ...] = (
-            (self.paragraph, 0.42),
+            (self.paragraph, 0.37),
             (self.section, 0.12),
             (self.items, 0.22),
-            (self.listing, 0.10),
+            (self.listing, 0.14),
             (self.contents, 0.03),
-            (self.definitions, 0.05),
-            (self.mark_line, 0.02),
+            (self.definitions, 0.07),
+            (self.mark_line, 0.01),
             (self.table, 0.04),
         )
 
@@ -174,7 +174,7 @@ class DocumentSetter(SheetSetter):
         style = (
             rng.choice(_BULLETS)
             if rng.random() < 0.6
-            else rng.choice(("1.", "1.", "1)", "a)", "a.", "(1)", "[1]", "i"))
+            else rng.choice(("1.", "1.", "1)", "a)", "a.", "(1)", "[1]", "i", "[x]", "[]", "o", "+"))
         )
         inner, short = rng.choice(_BULLETS), rng.random() < 0.5
         font, start = self._font(sheet), rng.choice((0, 0, 0, rng.randint(0, 120)))
@@ -214,11 +214,11 @@ class DocumentSetter(SheetSetter):
         leading, pad = int(font.size * rng.uniform(1.1, 1.35)), int(font.size * rng.uniform(0.3, 0.9))
         lines: list[Placed] = []
         depth = 0
-        for _ in range(rng.randint(1, 10)):
+        for _ in range(rng.choice((rng.randint(1, 6), rng.randint(3, 12), rng.randint(8, 40)))):
             words = (
                 " ".join(technical.token() for _ in range(rng.randint(1, 4))).split()
                 if rng.random() < 0.8
-                else [technical.marks() if rng.random() < 0.15 else word for word in self.words.run(rng.randint(2, 9))]
+                else [technical.marks() if rng.random() < 0.04 else word for word in self.words.run(rng.randint(2, 9))]
             )
             depth = max(0, min(3, depth + rng.choice((-1, 0, 0, 1))))
             indent = depth * 2 * font.advance("n")

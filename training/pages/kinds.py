@@ -30,8 +30,9 @@ BLANK = len(DENSITIES)
 MICRO_PX = (4.0, 8.5)
 """Text of this size (view pixels) counts as unreadable and maps to nothing."""
 
-GENRES = ("prose", "document", "table")
-"""What a page is like: titles and paragraphs; all elements of documents; tables above all."""
+GENRES = ("prose", "document", "table", "printed")
+"""What a page is like: titles and paragraphs; all elements of documents; tables above all; a page of a real document,
+whose print has the size it happens to have (the level says only whether the page is blank)."""
 
 GRIDS = ((2, 3), (3, 4), (2, 2), (3, 2), (1, 2), (2, 1))
 """Crop grids (columns, rows) that are trained; the first is A4 portrait at 200 dpi, the second US letter."""

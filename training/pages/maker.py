@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from training.pages.photo import photograph
 from training.targets import NOWHERE, Block, Vocabulary
 from training.words import Words
 
+if TYPE_CHECKING:
+    from training.pages.printed import PrintedPages
+
 MOST_TOKENS = 2560
 """Longest target of a sample; a page that needs more is made again."""
 
@@ -32,6 +36,9 @@ _LONGER = 1.5
 
 _PHOTOGRAPHED = 0.1
 """Share of training pages without crops that are seen at an angle."""
+
+_WIDE = 0.8
+"""Share of pages of real documents without crops that are as wide as the view: on others their print is too small."""
 
 _FAMILIES_EACH = 42
 """Font families one training process draws from, so that glyphs are reused."""
@@ -57,6 +64,16 @@ class Sample:
     level: int
 
 
+def _printed_pages(pack: Path, rng: random.Random) -> PrintedPages | None:
+    """The real documents of a pack, if it has any; PyMuPDF is needed only then."""
+    folder = pack / "documents"
+    if not folder.is_dir():
+        return None
+    from training.pages.printed import PrintedPages
+
+    return PrintedPages(folder, rng)
+
+
 class PageMaker:
     """Deterministic source of samples for a split and a seed."""
 
@@ -69,6 +86,7 @@ class PageMaker:
         self.setter = Setter(self.rng, shelf, words, quick)
         self.documents = DocumentSetter(self.rng, shelf, words, quick)
         self.photographed = _PHOTOGRAPHED if train else 0.0
+        self.printed = _printed_pages(pack, self.rng) if train else None
 
     def sample(self, kind: Kind) -> Sample:
         """A page of the kind asked for."""
@@ -81,6 +99,8 @@ class PageMaker:
         """Width and height of the page in pixels, and page pixels for one pixel of the view it is read
         from."""
         rng = self.rng
+        if kind.genre == "printed" and kind.grid is None and rng.random() < _WIDE:
+            return VIEW, int(VIEW * rng.uniform(0.4, 1.0)), 1.0
         if kind.grid is None:
             unit = 1.5 if kind.level >= 3 and not kind.clean and rng.random() < 0.2 else 1.0
             form = rng.random()
@@ -99,19 +119,23 @@ class PageMaker:
     def _attempt(self, kind: Kind) -> Sample | None:
         rng = self.rng
         width, height, unit = self._page_size(kind)
-        page = Image.new("L", (width, height), 0)
+        page, level = Image.new("L", (width, height), 0), kind.level
         blocks: list[Block] = []
         if kind.level == BLANK:
             self._litter(page, unit)
         else:
-            density = DENSITIES[kind.level]
-            most = density.base if kind.grid is None else density.crops
-            most = int(most * rng.uniform(0.3, 0.9)) if rng.random() < 0.3 else most
-            blocks = self._filled(page, kind, int(rng.uniform(*density.font) * unit), most, unit)
+            if kind.genre == "printed":
+                page, blocks, size = self._printed(width, height, unit)
+                level = SMALLEST if size < DENSITIES[SMALLEST].font[1] else SMALLEST - 1
+            else:
+                density = DENSITIES[kind.level]
+                most = density.base if kind.grid is None else density.crops
+                most = int(most * rng.uniform(0.3, 0.9)) if rng.random() < 0.3 else most
+                blocks = self._filled(page, kind, int(rng.uniform(*density.font) * unit), most, unit)
             if not blocks:
                 return None
-        page = views.wear(page, blocks, kind.level, rng)
-        if self.photographed and kind.grid is None and kind.level < SMALLEST and rng.random() < self.photographed:
+        page = views.wear(page, blocks, level, rng)
+        if self.photographed and kind.grid is None and level < SMALLEST and rng.random() < self.photographed:
             page = photograph(page, blocks, rng)
         target = self.vocabulary.target(blocks, width, height)
         if len(target.ids) > (_MOST_PROSE_TOKENS if kind.genre == "prose" else MOST_TOKENS):
@@ -132,8 +156,14 @@ class PageMaker:
             labels=views.global_labels(blocks, (width, height), rect),
             tile_labels=None if kind.grid is None else views.local_labels(blocks, (width, height), kind.grid),
             blocks=blocks,
-            level=kind.level,
+            level=level,
         )
+
+    def _printed(self, width: int, height: int, unit: float) -> tuple[Image.Image, list[Block], float]:
+        """A page of a real document, its blocks and the size of its print."""
+        if self.printed is None:
+            raise SystemExit("this pack has no pages of real documents; make one with python -m training.collect")
+        return self.printed.page(width, height, unit)
 
     def _filled(self, page: Image.Image, kind: Kind, size: int, most: int, unit: float) -> list[Block]:
         """Draw a page of the kind's genre, body `size` pixels, at most about `most` characters of prose."""

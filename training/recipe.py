@@ -1,0 +1,71 @@
+"""The numbers of a leg: data mix, rates, length."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from training.loader import Layout
+from training.objective import Weights
+from training.pages import GRIDS
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Numbers of a leg. Rates are peaks; levels are shares of the densities, blank pages last; genres those of
+    pages.GENRES. A leg ends, and its rates have cooled down, after `seconds` or `steps`, whichever is sooner."""
+
+    seconds: float = 1200.0
+    steps: int = 10**9
+    muon_rate: float = 1.2e-3
+    adam_rate: float = 7e-4
+    decay: float = 0.05
+    warm_up: float = 0.03
+    pages: int = 48
+    base_levels: tuple[float, ...] = (0.10, 0.19, 0.29, 0.32, 0.06, 0.04)
+    base_genres: tuple[float, ...] = (0.43, 0.27, 0.15, 0.15)
+    crop_levels: tuple[float, ...] = (0.03, 0.08, 0.20, 0.66, 0.0, 0.03)
+    crop_genres: tuple[float, ...] = (0.30, 0.30, 0.06, 0.34)
+    crop_pages: tuple[int, ...] = (48, 24, 48, 48, 48, 48)
+    crop_shares: tuple[float, ...] = (0.52, 0.24, 0.08, 0.08, 0.04, 0.04)
+    crop_weight: float = 0.5
+    weights: Weights = field(default_factory=Weights)
+    checkpoint_seconds: float = 150.0
+    seed: int = 1
+
+    def layouts(self) -> list[Layout]:
+        """Base first, then the crop grids that occur."""
+        base = Layout(None, self.pages, self.pages * 40, self.base_levels, self.base_genres)
+        crops = [
+            Layout(grid, pages, pages * 12, self.crop_levels, self.crop_genres)
+            for grid, pages, share in zip(GRIDS, self.crop_pages, self.crop_shares, strict=True)
+            if share > 0
+        ]
+        return [base, *crops]
+
+    def plan(self) -> list[list[tuple[int, float]]]:
+        """Batches of a step: one of base pages, and one of crops when any are trained."""
+        shares = [share for share in self.crop_shares if share > 0]
+        return [[(0, 1.0)], *([[(i + 1, share) for i, share in enumerate(shares)]] if shares else [])]
+
+    def rate(self, progress: float) -> float:
+        """Factor of the learning rates: linear warm-up, then a cosine down to 2 %."""
+        rest = min(1.0, max(0.0, progress - self.warm_up) / (1 - self.warm_up))
+        return min(1.0, progress / self.warm_up) * (0.02 + 0.49 * (1 + math.cos(math.pi * rest)))
+
+
+SMOKE = Recipe(
+    seconds=3600.0,
+    steps=40,
+    muon_rate=4e-3,
+    adam_rate=3e-3,
+    pages=1,
+    base_levels=(1.0, 0, 0, 0, 0, 0),
+    base_genres=(1.0,),
+    crop_levels=(1.0, 0, 0, 0, 0, 0),
+    crop_genres=(1.0,),
+    crop_pages=(0, 0, 0, 0, 1, 0),
+    crop_shares=(0, 0, 0, 0, 1.0, 0),
+    checkpoint_seconds=1e9,
+)
+"""About two CPU minutes: bounded by steps, so that a busy machine only takes longer."""
