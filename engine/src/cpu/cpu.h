@@ -169,7 +169,7 @@ uocr_status cpu_quantize_rows(cpu_backend *, const float *x, size_t ldx, size_t 
 void cpu_gemv_block(const cpu_kernels *, const uocr_weight *, size_t matrix, size_t row0, size_t rows,
                     const float *x, const cpu_quantized *xq, float *y);
 size_t cpu_gemv_tile(const cpu_backend *, size_t rows); /* weight rows per tile, at most CPU_GEMV_ROWS */
-enum { CPU_GEMV_ROWS = 128 };
+enum { CPU_GEMV_ROWS = 1024 }; /* long runs of a matrix: memory loses its stride where another one begins */
 static inline bool cpu_uses_int8(const cpu_backend *b, uocr_dtype dtype) {
     return !b->exact && cpu_has_scales(dtype);
 }

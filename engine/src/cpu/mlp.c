@@ -15,7 +15,7 @@ typedef struct mlp_job {
     size_t ids_stride, weights_stride, top_k;
     size_t hidden, intermediate;
     float *h;   /* [rows * top_k, intermediate], in bucket order */
-    float *out; /* [rows * top_k, hidden], in bucket order; experts only */
+    float *out; /* [rows * top_k, hidden], in bucket order; swiglu: only for one row */
     /* Buckets: entries [start[e], start[e + 1]) of expert e. */
     uint32_t *start; /* [experts + 1] */
     uint32_t *row;   /* row of x of each entry */
@@ -29,6 +29,7 @@ typedef struct mlp_job {
 /* -- one row ------------------------------------------------------------------------------- */
 
 static size_t expert_of(const mlp_job *job, size_t place) { return job->ids ? (size_t)job->ids[place] : 0; }
+static float weight_of(const mlp_job *job, size_t place) { return job->weights ? job->weights[place] : 1.0f; }
 
 static void row_gate_tile(void *argument, size_t tile, uint32_t worker) {
     const mlp_job *job = argument;
@@ -43,20 +44,17 @@ static void row_gate_tile(void *argument, size_t tile, uint32_t worker) {
     kernels->silu_mul(gate, up, rows);
 }
 
+/* Rows of one expert's down: whole matrices are read one after another, and summed afterwards. */
 static void row_down_tile(void *argument, size_t tile, uint32_t worker) {
     const mlp_job *job = argument;
-    size_t row0 = tile * job->tile_rows, rows = cpu_min(job->tile_rows, job->hidden - row0);
-    float *y = cpu_f32(job->y) + row0, sum[CPU_GEMV_ROWS] = {0}, product[CPU_GEMV_ROWS];
+    size_t place = tile / job->col_tiles, row0 = tile % job->col_tiles * job->tile_rows;
+    size_t rows = cpu_min(job->tile_rows, job->hidden - row0);
+    cpu_quantized hq = job->hq;
     (void)worker;
-    for (size_t place = 0; place < job->top_k; place++) {
-        cpu_quantized hq = job->hq;
-        if (job->int8_down) hq = cpu_quantized_row(job->hq, place, job->intermediate);
-        cpu_gemv_block(job->backend->kernels, job->down, expert_of(job, place), row0, rows,
-                       job->h + place * job->intermediate, job->int8_down ? &hq : NULL, product);
-        float weight = job->weights ? job->weights[place] : 1.0f;
-        for (size_t i = 0; i < rows; i++) sum[i] += weight * product[i];
-    }
-    for (size_t i = 0; i < rows; i++) y[i] += sum[i];
+    if (job->int8_down) hq = cpu_quantized_row(job->hq, place, job->intermediate);
+    cpu_gemv_block(job->backend->kernels, job->down, expert_of(job, place), row0, rows,
+                   job->h + place * job->intermediate, job->int8_down ? &hq : NULL,
+                   job->out + place * job->hidden + row0);
 }
 
 static uocr_status run_row(cpu_backend *b, mlp_job *job, cpu_arena *arena) {
@@ -73,8 +71,19 @@ static uocr_status run_row(cpu_backend *b, mlp_job *job, cpu_arena *arena) {
         job->hq = cpu_take_quantized(arena, job->top_k, job->intermediate);
         b->kernels->quantize(job->h, job->top_k * job->intermediate, &job->hq);
     }
-    job->tile_rows = cpu_gemv_tile(b, job->hidden);
-    return uocr_pool_run(b->pool, cpu_divide_up(job->hidden, job->tile_rows), row_down_tile, job);
+    job->out = cpu_take(arena, job->top_k * job->hidden * sizeof(float));
+    job->tile_rows = cpu_gemv_tile(b, job->hidden * job->top_k);
+    job->col_tiles = cpu_divide_up(job->hidden, job->tile_rows);
+    status = uocr_pool_run(b->pool, job->col_tiles * job->top_k, row_down_tile, job);
+    if (status != UOCR_OK) return status;
+    float *y = cpu_f32(job->y), *sum = job->out; /* the first expert's place takes the sum */
+    b->kernels->scale(sum, job->hidden, weight_of(job, 0));
+    for (size_t place = 1; place < job->top_k; place++) {
+        const float *out = job->out + place * job->hidden, weight = weight_of(job, place);
+        for (size_t i = 0; i < job->hidden; i++) sum[i] += weight * out[i];
+    }
+    for (size_t i = 0; i < job->hidden; i++) y[i] += sum[i];
+    return UOCR_OK;
 }
 
 /* -- several rows -------------------------------------------------------------------------- */
@@ -272,7 +281,7 @@ static uocr_status experts(uocr_backend *backend, uocr_tensor x, uocr_tensor ids
 }
 
 static size_t swiglu_workspace(const uocr_backend *b, size_t rows, size_t hidden, size_t intermediate) {
-    size_t bytes = cpu_piece(rows * intermediate * sizeof(float));
+    size_t bytes = cpu_piece(rows * intermediate * sizeof(float)) + cpu_piece(hidden * sizeof(float));
     if (b->precision != UOCR_PRECISION_EXACT)
         bytes += cpu_quantized_bytes(rows, hidden) + cpu_quantized_bytes(rows, intermediate);
     return bytes;
