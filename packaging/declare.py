@@ -1,12 +1,15 @@
-"""Makes the cffi declarations of libuocr out of its headers: declare.py HEADER... OUTPUT.
+"""Makes the cffi binding of libuocr out of its headers: declare.py HEADER... OUTPUT.
 
 The headers are plain C11 with a handful of directives; what cffi cannot read (directives, attributes, extern "C",
-comments) is removed, constants are kept as Python integers beside the declarations.
+comments) is removed, constants are kept as Python integers beside the binding. cffi parses the declarations here, once:
+at run time that took longer than to open a model.
 """
 
 import re
 import sys
 from pathlib import Path
+
+MODULE = "uocr._declarations"
 
 
 def declarations(header: str) -> tuple[str, dict[str, int]]:
@@ -22,15 +25,22 @@ def declarations(header: str) -> tuple[str, dict[str, int]]:
 
 
 def main(arguments: list[str]) -> int:
+    import cffi
+
     *headers, output = map(Path, arguments)
     text, macros = "", {}
     for header in headers:
         part, constants = declarations(header.read_text("utf-8"))
         text += part
         macros |= constants
+    ffi = cffi.FFI()
+    ffi.cdef(text)
+    ffi.set_source(MODULE, None)  # ABI mode: tables in Python, nothing to compile
+    ffi.emit_python_code(str(output))
+    binding = output.read_text("utf-8")
     output.write_text(
-        '"""Generated from the C headers by packaging/declare.py at build time."""\n\n'
-        f"MACROS = {macros!r}\n\nDECLARATIONS = '''\n{text}'''\n",
+        '"""Generated from the C headers by packaging/declare.py at build time."""\n'
+        f"{binding}\nMACROS = {macros!r}\n",
         "utf-8",
     )
     return 0

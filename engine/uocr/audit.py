@@ -116,17 +116,32 @@ def _ink(grey: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_
     height, width = grey.shape
     rows, columns = -(-height // _PATCH), -(-width // _PATCH)
     padded = np.pad(grey, ((0, rows * _PATCH - height), (0, columns * _PATCH - width)), mode="edge")
-    patches = padded.reshape(rows, _PATCH, columns, _PATCH).swapaxes(1, 2).reshape(rows, columns, -1)
-    papers = np.pad(np.median(patches, axis=2), 1, mode="edge")
-    differences = [
-        np.abs(grey - papers[y:y + rows, x:x + columns].repeat(_PATCH, 0).repeat(_PATCH, 1)[:height, :width])
-        for y in range(3) for x in range(3)
-    ]
-    noise = 1.4826 * float(np.median(differences[4]))  # of the pixel's own patch; most of a page is paper
+    patches = padded.reshape(rows, _PATCH, columns, _PATCH)
+    papers = np.pad(np.median(patches.swapaxes(1, 2).reshape(rows, columns, -1), axis=2), 1, mode="edge")
+
+    def difference(y: int, x: int) -> NDArray[np.float32]:
+        """To the paper of the patch that is `y` - 1 rows below and `x` - 1 columns beside each pixel's own."""
+        found = patches - papers[y:y + rows, None, x:x + columns, None]
+        np.abs(found, out=found)
+        return found
+
+    own = difference(1, 1)
+    least = own.copy()
+    for y, x in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2)):
+        np.minimum(least, difference(y, x), out=least)
+    own, least = (part.reshape(padded.shape)[:height, :width] for part in (own, least))
+    noise = 1.4826 * _median(own)  # most of a page is paper
     contrast = max(_LEAST_CONTRAST, 4 * noise)
-    certain = np.min(differences, axis=0) > contrast
-    strong = np.abs(grey - np.median(grey)) > _STRONG_CONTRAST
-    return _without_specks(certain), _without_specks((differences[4] > contrast) | strong)
+    certain = least > contrast
+    strong = np.abs(grey - np.float32(_median(grey))) > _STRONG_CONTRAST
+    return _without_specks(certain), _without_specks((own > contrast) | strong)
+
+
+def _median(values: NDArray[np.float32]) -> float:
+    """The median of halves of whole numbers from 0 to 255, by counting them: a third of the time of sorting."""
+    reached = np.bincount((2 * values).astype(np.uint16).reshape(-1)).cumsum()
+    lower, upper = np.searchsorted(reached, ((values.size - 1) // 2, values.size // 2), side="right")
+    return float(lower + upper) / 4
 
 
 def _without_specks(ink: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import cffi
 import numpy as np
 
 from . import errors
@@ -30,8 +29,7 @@ def _load() -> tuple[Any, Any]:
         raise errors.EngineMissing(
             "The native library libuocr is not built; run `make demo` or `pip install .` in the source folder."
         ) from error
-    ffi = cffi.FFI()
-    ffi.cdef(_declarations.DECLARATIONS)
+    ffi = _declarations.ffi
     folder = Path(_declarations.__file__).parent
     for name in _LIBRARY_NAMES:
         if (folder / name).is_file():

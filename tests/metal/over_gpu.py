@@ -22,7 +22,7 @@ def use(library: Path) -> None:
     """Makes the package load this library, and every engine open on the GPU unless it asks for the cpu."""
     built = importlib.import_module("uocr._declarations")
     declarations = ModuleType("uocr._declarations")
-    declarations.DECLARATIONS, declarations.MACROS = built.DECLARATIONS, built.MACROS
+    declarations.ffi, declarations.MACROS = built.ffi, built.MACROS
     declarations.__file__ = str(library.parent / "_declarations.py")
     sys.modules["uocr._declarations"] = declarations
     native._LIBRARY_NAMES = (library.name,)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from export_samples import page
 from PIL import Image, ImageDraw, ImageFont
-from uocr.audit import Audit, audit
+from uocr.audit import Audit, _median, audit
 from uocr.document import BOX_SCALE, Block, Box
 from uocr.score import box_iou
 
@@ -155,3 +155,10 @@ def test_the_size_of_the_picture_changes_little():
     for scale in (0.5, 2):
         scaled = image.resize((int(SIZE[0] * scale), int(SIZE[1] * scale)), Image.Resampling.BOX)
         assert_missed(audit(page(*blocks(boxes[1:])), scaled), boxes[0])
+
+
+@pytest.mark.parametrize("values, expected", [
+    ([0], 0), ([0, 255], 127.5), ([3.5, 1, 2], 2), ([0.5, 1, 250, 254.5], 125.5), ([7] * 5 + [8] * 5, 7.5),
+])  # fmt: skip
+def test_the_median_of_halves_is_exact(values: list[float], expected: float) -> None:
+    assert _median(np.array(values, np.float32)) == expected

@@ -16,6 +16,7 @@ import pytest
 from PIL import Image
 from uocr import cli, errors
 from uocr.audit import Audit
+from uocr.cli.app import COMMANDS
 from uocr.cli.targets import place_names
 from uocr.cli.view import page_lines, page_warnings
 from uocr.document import Block, Box, FinishReason, Page
@@ -604,3 +605,10 @@ def test_a_terminal_sees_how_far_a_page_is_and_then_its_text(tmp_path: Path) -> 
                            text=True, env=os.environ | {"TERM": "xterm", "XDG_STATE_HOME": str(tmp_path)}).stdout
     assert "vision" in shown and "Next meeting" in shown
     assert "<|det|>" not in shown
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_of_the_help_has_its_own(run, name: str) -> None:
+    assert f" {name} " in run("--help")[1]
+    code, shown, _ = run(name, "--help")
+    assert code == 0 and f"uocr {name} [OPTIONS]" in shown

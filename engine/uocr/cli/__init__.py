@@ -11,6 +11,9 @@ def main() -> int:
     """Entry point of the `uocr` program. Whatever is slow to import is imported under its protection."""
     try:
         _hold_descriptors()
+        # The threads of numpy's matrix library spin as they start, for longer than a page takes to print; nothing here
+        # multiplies matrices in numpy.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         code = _run()
         sys.stdout.flush()
         return code
@@ -37,9 +40,9 @@ def _run() -> int:
 
     from uocr import errors
     from uocr.cli import view
-    from uocr.cli.app import app
+    from uocr.cli.app import build
 
-    command = typer.main.get_command(app)
+    command = build(sys.argv[1:])
     try:
         # Not `command.main`: it would end the program at a broken pipe.
         with command.make_context("uocr", sys.argv[1:]) as context:

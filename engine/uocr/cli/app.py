@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 import uocr
-from uocr import errors, native
-from uocr.cli import check, manage, measure, read, view
-from uocr.modelfile import FORMAT_VERSION
 
 EXIT_CODES = """
 Exit codes, one a cause:
@@ -21,19 +20,25 @@ Exit codes, one a cause:
 40 output · 41 output exists · 42 output failed (full, read-only) · 43 journal does not fit · 130 stopped
 """
 
-app = typer.Typer(
-    name="uocr",
-    add_completion=False,
-    no_args_is_help=True,
-    epilog=EXIT_CODES,
-    help="Read pictures and PDFs on this machine.",
-    rich_markup_mode="rich",
-)
+COMMANDS = {
+    "read": "read:read",
+    "convert": "manage:convert",
+    "pull": "manage:pull",
+    "info": "manage:info",
+    "doctor": "check:doctor",
+    "check-golden": "check:check_golden",
+    "bench": "measure:bench",
+}
+"""Name of a command: its module in this package and its function, in the order of the help."""
 
 
 def _show_version(asked: bool) -> None:
     if not asked:
         return
+    from uocr import errors, native
+    from uocr.cli import view
+    from uocr.modelfile import FORMAT_VERSION
+
     try:
         engine = native.version()
     except errors.EngineMissing:
@@ -42,7 +47,6 @@ def _show_version(asked: bool) -> None:
     raise typer.Exit
 
 
-@app.callback()
 def program(
     version: Annotated[
         bool,
@@ -53,10 +57,23 @@ def program(
     """Read pictures and PDFs on this machine."""
 
 
-app.command(epilog=EXIT_CODES)(read.read)
-app.command()(manage.convert)
-app.command()(manage.pull)
-app.command()(manage.info)
-app.command()(check.doctor)
-app.command("check-golden")(check.check_golden)
-app.command()(measure.bench)
+def build(arguments: Sequence[str]) -> Any:
+    """The command line that understands `arguments`.
+
+    Of the commands only the one that the first argument names is there: the libraries of the others would take
+    longer to load than a page to print. All are there for any other first argument: an option, or a slip of the pen.
+    """
+    app = typer.Typer(
+        name="uocr",
+        add_completion=False,
+        no_args_is_help=True,
+        epilog=EXIT_CODES,
+        help="Read pictures and PDFs on this machine.",
+        rich_markup_mode="rich",
+    )
+    app.callback()(program)
+    for name in [arguments[0]] if arguments and arguments[0] in COMMANDS else COMMANDS:
+        module, _, function = COMMANDS[name].partition(":")
+        epilog = EXIT_CODES if name == "read" else None
+        app.command(name, epilog=epilog)(getattr(import_module(f"uocr.cli.{module}"), function))
+    return typer.main.get_command(app)

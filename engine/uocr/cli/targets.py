@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 import platformdirs
 
@@ -158,6 +157,8 @@ def local_path(name: str | Path) -> Path | None:
     if isinstance(name, Path):
         return name
     if name.lower().startswith("file:"):
+        from urllib.request import url2pathname  # brings the web's libraries along
+
         return Path(url2pathname(unquote(urlsplit(name).path)))
     return None
 

@@ -10,12 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
-from urllib.request import url2pathname
 
 from PIL import Image
 
 from uocr.errors import EmptyDocument, InvalidRequest, UnreadableFile
-from uocr.sources.fetch import download
 from uocr.sources.pictures import MemoryPicture, PictureSource
 from uocr.sources.types import DEFAULT_DPI, Compat, Content, Limits, Source, reason
 
@@ -106,10 +104,14 @@ def _from_text(text: str, name: str | None, limits: Limits) -> Content:
     if kind == "data":
         return _from_data_uri(text, name, limits)
     if kind in ("http", "https"):
+        from uocr.sources.fetch import download  # the web's libraries load longer than a picture
+
         shown, data = download(text, limits)
         return Content(name or shown, data=data)
     if kind == "file":
         parts = urlsplit(text)
+        from urllib.request import url2pathname  # brings the web's libraries along
+
         return _from_path(Path(url2pathname(unquote(parts.path))), name, limits)
     if scheme and text[scheme.end():].startswith("//"):
         raise InvalidRequest(f"Addresses beginning with {kind}:// cannot be opened; "

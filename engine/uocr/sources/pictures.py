@@ -19,9 +19,10 @@ from uocr.sources.pixels import readable_rgb, upright, upright_size, upstream_rg
 from uocr.sources.ranges import choose_pages
 from uocr.sources.types import Compat, Content, Limits, PageImage, Source, reason
 
-FORMATS: Final = ("AVIF", "BMP", "DIB", "GIF", "ICO", "JPEG", "JPEG2000", "PCX", "PNG", "PPM", "PSD",
-                  "QOI", "SGI", "TGA", "TIFF", "WEBP")
-"""Formats opened by Pillow. EPS is left out on purpose: it would start a PostScript interpreter."""
+FORMATS: Final = ("PNG", "JPEG", "GIF", "BMP", "DIB", "PPM",
+                  "AVIF", "ICO", "JPEG2000", "PCX", "PSD", "QOI", "SGI", "TGA", "TIFF", "WEBP")
+"""Formats opened by Pillow, in the order in which it asks them: for any but the first six it loads its decoders of all
+formats. EPS is left out on purpose: it would start a PostScript interpreter."""
 _WITH_PAGES: Final = frozenset({"TIFF", "GIF", "WEBP", "PNG", "AVIF", "HEIF"})
 """Formats whose frames are pages; in the others further frames are previews, depth maps or layers."""
 _WARNINGS: Final = threading.RLock()
