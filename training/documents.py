@@ -27,12 +27,13 @@ _MOST_PAGES = 420
 _MOST_PAGES_TRIED = 1500
 _LEAST_PAGES = 4
 _PASSED_OVER = (".ja.", ".ko.", ".ru.", ".lt.", ".zh", ".ro.", ".pl.", ".ca.", "landscape", "letter.pdf", "archive",
-                "fullrefman", "cplusplusus", "-oneside")
-"""Other scripts, and the same text once more in another format (parts of paths)."""
+                "/fonts", "fullrefman", "cplusplusus", "-oneside")
+"""Other scripts, specimens of fonts, and the same text once more in another format (parts of paths)."""
 
 _MOST_BYTES_A_PAGE = 15_000
-_HELD_BACK = ("debmake-doc", "reportlab", "R-FAQ")
-"""Documents (by a part of their path) to look at while data is chosen; never trained."""
+_HELD_BACK = ("debian-handbook", "debmake-doc", "reportlab", "R-FAQ")
+"""Documents (by a part of their path) that are never trained: the held-out book, and those to look at while data is
+chosen."""
 
 
 def _usable(path: Path) -> bool:
