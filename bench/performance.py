@@ -1,7 +1,7 @@
 """docs/performance.md from stored figures: `python -m bench.performance docs/figures > docs/performance.md`.
 
-The folder holds what three commands wrote: peers.json (bench.peers), roofline.json and roofline.png (bench.roofline),
-speed.json (bench.speed). A part whose file is missing says which command makes it.
+The folder holds what four commands wrote: page.json (bench.one_page), peers.json (bench.peers), roofline.json and
+roofline.png (bench.roofline), speed.json (bench.speed). A part whose file is missing says which command makes it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import machine, speed
+from bench import machine, one_page, speed
 from bench.peers.work import DECODED, PREFILL, WORK, Work
 from bench.roofline import model
 
-COMMANDS = {"peers": "python -m bench.peers --build --out docs/figures/peers.json",
+COMMANDS = {"page": "python -m bench.one_page --out docs/figures/page.json",
+            "peers": "python -m bench.peers --build --out docs/figures/peers.json",
             "roofline": "python -m bench.roofline --out docs/figures",
             "speed": "python -m bench.speed --out docs/figures/speed.json"}
 _PEERS = ("llama.cpp", "transformers")
@@ -30,6 +31,7 @@ HEAD = f"""# Speed
 Made by `python -m bench.performance docs/figures > docs/performance.md` from figures that these commands stored:
 
 ```sh
+{COMMANDS['page']}             # a page read by the command line
 {COMMANDS['peers']}   # with llama.cpp and transformers, in turn
 {COMMANDS['roofline']}                       # this machine's limits, and every operator's share
 {COMMANDS['speed']}               # the engine alone
@@ -137,6 +139,14 @@ def alone(report: Mapping[str, Any]) -> str:
             f"of {report['runs']} runs in fresh processes.\n\n{speed.tables(report)}\n")
 
 
+def whole_page(report: Mapping[str, Any]) -> str:
+    return (f"## One page, everything included\n\n{machine.sentence(report['machine'])}, libuocr {report['engine']}; "
+            f"load {report['load_at_start']} to {report['load_at_end']}. `uocr read page.png --preset base` with the "
+            f"built-in model: 1024 x 1024 pixels, {report['characters']} characters; {report['runs']} fresh processes, "
+            "each from the start of the interpreter to its end. Median, lowest and highest; the processor's time is "
+            f"that of all threads.\n\n{one_page.table(report)}\n")
+
+
 def two_threads(report: Mapping[str, Any]) -> str:
     """How the work gains from threads, where it was measured with several numbers of them."""
     medians: dict[str, dict[int, float]] = {}
@@ -158,8 +168,8 @@ def page(folder: Path) -> str:
         path = folder / f"{name}.json"
         found[name] = json.loads(path.read_text()) if path.exists() else None
     parts = [HEAD]
-    writers = {"peers": lambda f: peers(f, found["roofline"]) + "\n" + two_threads(f), "roofline": roofline,
-               "speed": alone}
+    writers = {"page": whole_page, "peers": lambda f: peers(f, found["roofline"]) + "\n" + two_threads(f),
+               "roofline": roofline, "speed": alone}
     for name, write in writers.items():
         parts.append(write(found[name]) if found[name] else
                      f"`{name}.json` is not stored yet; `{COMMANDS[name]}` makes it.\n")

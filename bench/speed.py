@@ -1,8 +1,8 @@
 """Our engine alone: `python -m bench.speed [--out docs/figures/speed.json]`.
 
 Measures this machine, in one run: the full model's shapes with random weights (q4, q8) and the built-in model, with
-one thread and with all, and one page of a sample read by the command line, everything included. Each figure is the
-median of several runs in fresh processes, with the range beside it.
+one thread and with all. Each figure is the median of several runs in fresh processes, with the range beside it. A whole
+page through the command line: bench.one_page.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import json
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from bench import machine
 from bench.quality.stored import write
 
 RUNS = 3
-PAGE = Path(__file__).resolve().parents[1] / "resources" / "samples" / "scan.jpg"
 COLUMNS = {  # figure of `uocr bench`: (heading, digits)
     "open_s": ("open, s", 3), "decode_tokens_per_s": ("decode, tokens/s", 1),
     "prefill_tokens_per_s": ("prefill, tokens/s", 0), "view_1024_s": ("view 1024, s", 2),
@@ -36,18 +34,6 @@ def measure(path: Path, threads: int) -> dict[str, list[float]]:
     command = [sys.executable, "-m", "uocr.cli", "bench", "--model", str(path), "--threads", str(threads), "--json"]
     runs = [json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout) for _ in range(RUNS)]
     return {name: [round(run[name], 4) for run in runs] for name in COLUMNS}
-
-
-def read_page(threads: int) -> dict[str, Any]:
-    """Seconds of the whole command that reads the sample page at 1024 pixels, interpreter and model included."""
-    command = [sys.executable, "-m", "uocr.cli", "read", str(PAGE), "--preset", "base", "--threads", str(threads),
-               "--format", "txt", "--quiet"]
-    seconds = []
-    for _ in range(RUNS):
-        begun = time.perf_counter()
-        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        seconds.append(round(time.perf_counter() - begun, 3))
-    return {"page": PAGE.name, "characters": len(text.strip()), "threads": threads, "seconds": seconds}
 
 
 def run() -> dict[str, Any]:
@@ -63,7 +49,6 @@ def run() -> dict[str, Any]:
         with bench.random_full_model(profile) as path:
             add(f"full shapes, {profile}", path)
     add("built-in, q8", models.resolve(None))
-    report["page"] = [read_page(count) for count in threads]
     report["load_at_end"] = machine.load()
     return report
 
@@ -81,10 +66,6 @@ def tables(report: Mapping[str, Any]) -> str:
     lines += [f"| {row['model']} | {row['threads']} | "
               + " | ".join(cell(row["figures"][name], digits) for name, (_, digits) in COLUMNS.items()) + " |"
               for row in report["rows"]]
-    lines.append("")
-    for page in report["page"]:
-        lines.append(f"- `uocr read {page['page']} --preset base --threads {page['threads']}`, {page['characters']} "
-                     f"characters, everything included: {cell(page['seconds'], 2)} s.")
     return "\n".join(lines)
 
 

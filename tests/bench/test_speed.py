@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from uocr import UnlimitedOCR
+from uocr.score import character_error_rate
 
-from bench import performance, speed
+from bench import one_page, performance, speed
 
 
 def stored() -> dict[str, object]:
@@ -17,22 +19,33 @@ def stored() -> dict[str, object]:
                "view_640_s": [4.0, 4.2, 4.1]}
     return {"made_by": "python -m bench.speed", "machine": {"processor": "P", "instructions": [], "processors": 2,
             "system": "S", "python": "3"}, "engine": "0.1.0", "runs": 3, "load_at_start": 0.0, "load_at_end": 1.0,
-            "rows": [{"model": "full shapes, q4", "threads": 1, "figures": figures}],
-            "page": [{"page": "scan.jpg", "characters": 474, "threads": 2, "seconds": [1.2, 1.1, 1.3]}]}
+            "rows": [{"model": "full shapes, q4", "threads": 1, "figures": figures}]}
 
 
 def test_median_lowest_and_highest_are_shown() -> None:
     lines = speed.tables(stored()).splitlines()
     assert lines[2] == ("| full shapes, q4 | 1 | 0.150 (0.100 to 0.200) | 51.0 (50.0 to 52.0) | 190 (180 to 200) | "
                         "12.50 (12.00 to 13.00) | 4.10 (4.00 to 4.20) |")
-    assert lines[-1] == ("- `uocr read scan.jpg --preset base --threads 2`, 474 characters, everything included: "
-                         "1.20 (1.10 to 1.30) s.")
 
 
-def test_the_sample_page_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed, "RUNS", 1)
-    found = speed.read_page(2)
-    assert 400 < found["characters"] < 550 and len(found["seconds"]) == 1 and found["seconds"][0] > 0
+def test_the_page_of_500_characters_is_read_and_its_time_is_divided(tmp_path: Path) -> None:
+    path = tmp_path / "page.png"
+    assert one_page.draw(path) == 500
+    with UnlimitedOCR() as ocr:
+        truth = " ".join(" ".join(one_page.LINES).split())
+        assert character_error_rate(truth, " ".join(ocr.generate(path, preset="base").split())) < 0.02
+    found = one_page.measure(path, 2, 1)
+    seconds = {name: values[0] for name, values in found["seconds"].items()}
+    assert all(value > 0 for value in seconds.values()) and found["tokens"] > 100
+    parts = sum(seconds[name] for name in ("vision", "prompt", "text", "the rest"))
+    assert parts == pytest.approx(seconds["wall"], abs=0.001)
+
+
+def test_a_row_a_number_of_threads() -> None:
+    rows = [{"threads": 2, "tokens": 281, "seconds": {"wall": [1.2, 1.1, 1.3], "vision": [0.5, 0.7, 0.6]}}]
+    assert one_page.table({"rows": rows}).splitlines() == [
+        "| threads | tokens | wall, s | vision, s |", "|---|---|---|---|",
+        "| 2 | 281 | 1.20 (1.10 to 1.30) | 0.60 (0.50 to 0.70) |"]
 
 
 def test_figures_that_are_not_there_are_named(tmp_path: Path) -> None:
