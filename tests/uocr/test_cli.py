@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -489,7 +490,7 @@ def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path) -> None:
 
 def shell(line: str, **more: str) -> tuple[int, str]:
     """The exit code and standard error of a line for the shell; `uocr` is the program."""
-    program = f"uocr() {{ {sys.executable} -m uocr.cli \"$@\"; }}; "
+    program = f"uocr() {{ {shlex.quote(sys.executable)} -m uocr.cli \"$@\"; }}; "
     done = subprocess.run(["bash", "-c", program + line], stderr=subprocess.PIPE, text=True, env=os.environ | more)
     return done.returncode, done.stderr
 
@@ -600,7 +601,7 @@ def test_a_terminal_sees_how_far_a_page_is_and_then_its_text(tmp_path: Path) -> 
     """On a terminal: a bar for vision and prefill that goes when the text comes, and no markers in the text."""
     if shutil.which("script") is None:
         pytest.skip("needs the program script, which gives a command a terminal of its own")
-    command = f"{sys.executable} -m uocr.cli read {SCREENSHOT}"
+    command = shlex.join([sys.executable, "-m", "uocr.cli", "read", str(SCREENSHOT)])
     shown = subprocess.run(["script", "-qec", command, "/dev/null"], stdin=subprocess.DEVNULL, capture_output=True,
                            text=True, env=os.environ | {"TERM": "xterm", "XDG_STATE_HOME": str(tmp_path)}).stdout
     assert "vision" in shown and "Next meeting" in shown
