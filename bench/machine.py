@@ -30,9 +30,9 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
 
 
 def _thread_counts(text: str) -> list[int]:
-    found = sorted({int(part) for part in text.split(",")})
-    if not found or found[0] < 1:
-        raise argparse.ArgumentTypeError("give numbers of threads from 1 on, as in 1,2")
+    found = sorted({int(part) if part.strip().isdecimal() else 0 for part in text.split(",")})
+    if found[0] < 1:
+        raise argparse.ArgumentTypeError(f"{text} names no threads; give numbers from 1 on, as in 1,2")
     return found
 
 

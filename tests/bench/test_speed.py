@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from uocr import UnlimitedOCR
 from uocr.score import character_error_rate
 
-from bench import one_page, performance, speed
+from bench import machine, one_page, performance, speed
 
 
 def stored() -> dict[str, object]:
@@ -65,3 +66,13 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bench.performance", str(tmp_path / "none")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and done.stderr.startswith("Give the folder of stored figures")
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "0,x", "1,,2", "two"])
+def test_what_names_no_threads_is_refused_in_words(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    machine.add_threads(parser)
+    assert parser.parse_args(["--threads", "2,1"]).threads == [1, 2]
+    with pytest.raises(SystemExit):
+        parser.parse_args([f"--threads={text}"])
+    assert f"{text} names no threads; give numbers from 1 on, as in 1,2" in capsys.readouterr().err
