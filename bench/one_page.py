@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from uocr import native
 
 from bench import machine
 from bench.quality.stored import write
+from bench.speed import cell
 
 SIDE = 1024
 RUNS = 9
@@ -95,7 +95,7 @@ def table(report: Mapping[str, Any]) -> str:
     lines = ["| threads | tokens | " + " | ".join(f"{name}, s" for name in names) + " |",
              "|---|---|" + "---|" * len(names)]
     for row in report["rows"]:
-        cells = [f"{statistics.median(v):.2f} ({min(v):.2f} to {max(v):.2f})" for v in row["seconds"].values()]
+        cells = [cell(seconds, 2) for seconds in row["seconds"].values()]
         lines.append(f"| {row['threads']} | {row['tokens']} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
