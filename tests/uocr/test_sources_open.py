@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import pytest
 from PIL import Image
+from uocr.cli.targets import local_path
 from uocr.errors import EmptyDocument, InputError, InvalidRequest, TooLarge, UnreadableFile
 from uocr.sources import Limits, open_source
 from uocr.sources.fetch import shown_url
@@ -222,6 +223,21 @@ def site() -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.mark.parametrize("name", ["a page.png", "100%.png", "a%20page.png", "ü#1?.png"])
+def test_a_file_address_names_the_file_whatever_its_letters(tmp_path: Path, png: bytes, name: str):
+    path = tmp_path / name
+    path.write_bytes(png)
+    address = path.as_uri()
+    assert first_pixels(address) == first_pixels(png)
+    assert local_path(address) == path
+    assert local_path(address.replace("file:///", "file://localhost/")) == path
+
+
+def test_a_file_of_another_machine_is_refused(tmp_path: Path):
+    with pytest.raises(InvalidRequest, match="names a file of the machine server; only files of this one"):
+        open_source("file://server/scans/page.png")
 
 
 def test_a_picture_from_the_web(site: str, png: bytes):

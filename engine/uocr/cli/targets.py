@@ -19,6 +19,7 @@ from uocr.errors import InvalidRequest, OutputExists
 from uocr.export import FORMATS
 from uocr.export.target import check_folder, check_target, failed, is_stream
 from uocr.sources import STDIN, Input
+from uocr.sources.opening import path_of_address
 
 _SUFFIXES = {name: name for name in FORMATS} | {"htm": "html", "markdown": "md"}
 _LONGEST_PART = 180
@@ -157,9 +158,7 @@ def local_path(name: str | Path) -> Path | None:
     if isinstance(name, Path):
         return name
     if name.lower().startswith("file:"):
-        from urllib.request import url2pathname  # brings the web's libraries along
-
-        return Path(url2pathname(unquote(urlsplit(name).path)))
+        return path_of_address(name)
     return None
 
 

@@ -58,6 +58,15 @@ def open_source(thing: Openable, *, pages: str | None = None, dpi: float = DEFAU
     return PictureSource(content, heif=is_heif(head), pages=pages, compat=policy, limits=limits)
 
 
+def path_of_address(address: str) -> Path:
+    """The file that a file: address names. Raises InvalidRequest when the address names another machine."""
+    parts = urlsplit(address)
+    if parts.netloc not in ("", "localhost"):
+        raise InvalidRequest(f"{address} names a file of the machine {parts.netloc}; only files of this one can be "
+                             "opened, as file:///folder/name.")
+    return Path(unquote(parts.path))
+
+
 def is_pdf(head: bytes) -> bool:
     """Whether a file that begins with these bytes (the first 1024) is a PDF."""
     return b"%PDF-" in head[:_HEAD_BYTES]
@@ -109,10 +118,7 @@ def _from_text(text: str, name: str | None, limits: Limits) -> Content:
         shown, data = download(text, limits)
         return Content(name or shown, data=data)
     if kind == "file":
-        parts = urlsplit(text)
-        from urllib.request import url2pathname  # brings the web's libraries along
-
-        return _from_path(Path(url2pathname(unquote(parts.path))), name, limits)
+        return _from_path(path_of_address(text), name, limits)
     if scheme and text[scheme.end():].startswith("//"):
         raise InvalidRequest(f"Addresses beginning with {kind}:// cannot be opened; "
                              "use http, https or a file.")
