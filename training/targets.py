@@ -3,11 +3,17 @@ read.
 
 A block is `<|det|>label [x0, y0, x1, y1]<|/det|>text` and a newline; the page ends with the end token. A page
 with nothing readable is the end token alone. Coordinates are 0..999 of the page.
+
+Of several pages in one pass each begins with `<PAGE>`, nothing between that and its first block, and the end token
+comes once. The answer to "Locate <|ref|>words<|/ref|> in the image." is `<|ref|>words<|/ref|><|det|>[[x0, y0, x1,
+y1]]<|/det|>`; of words that are not on the page, the end token alone, since a list of boxes is never empty.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 
 from tokenizers import Tokenizer
@@ -15,6 +21,14 @@ from tokenizers import Tokenizer
 Point = tuple[float, float]
 NOWHERE: Point = (-1.0, -1.0)
 LABELS = ("title", "text", "table", "header", "footer", "page_number")
+
+
+class Task(Enum):
+    """What the prompt asks for: one page, several pages in one pass, or where on a page some words stand."""
+
+    READ = "read"
+    SEVERAL = "several"
+    LOCATE = "locate"
 
 
 @dataclass
@@ -42,10 +56,11 @@ class Block:
 @dataclass
 class Target:
     """Ids to predict, and for each the page position of the character it starts with (NOWHERE for
-    grammar)."""
+    grammar). The first `asked` ids are the question itself."""
 
     ids: list[int]
     points: list[Point]
+    asked: int = 0
 
 
 class Vocabulary:
@@ -57,12 +72,16 @@ class Vocabulary:
         self.numbers = [known[str(value)] for value in range(1000)]
         self.comma = known[",Ġ"]
         self.open, self.close = known["<|det|>"], known["<|/det|>"]
+        self.ref_open, self.ref_close, self.page_mark = known["<|ref|>"], known["<|/ref|>"], known["<PAGE>"]
         self.image = known["<image>"]
         self.end = known["<｜end▁of▁sentence｜>"]
         self.newline = self.encode("\n")[0]
         self.bracket = self.encode("]")
         self.labels = {label: self.encode(label) + self.encode(" [") for label in LABELS}
+        self.brackets = self.encode("[[")[:1] * 2, self.bracket * 2
         self.prompt = self.encode("document parsing.")
+        self.prompts = {Task.READ: self.prompt, Task.SEVERAL: self.encode("Multi page parsing."), Task.LOCATE: []}
+        """Ids behind the pages that are the same for every example of a task; a question is different each time."""
         self.text_ids = range(3, min(self.comma, *self.numbers[10:]))
         """Ids that ordinary text consists of: what noise on input tokens draws from."""
 
@@ -79,19 +98,53 @@ class Vocabulary:
         for block in blocks:
             head = [self.open, *self.labels[block.label]]
             points = [block.points[0]] * len(head)
-            for index, (value, most) in enumerate(zip(block.box, (width, height, width, height), strict=True)):
-                if index:
-                    head.append(self.comma)
-                head.append(self.numbers[round(min(max(value, 0), most) / most * 999)])
-            head += [*self.bracket, self.close]
+            head += [*self._corners(block, width, height), *self.bracket, self.close]
             points += [NOWHERE] * (len(head) - len(points))
-            body = self.tokenizer.encode(block.text, add_special_tokens=False)
-            for start, _ in body.offsets:
-                if block.text[start : start + 1] == " " and start + 1 < len(block.text):
-                    start += 1
-                points.append(block.points[min(start, len(block.text) - 1)])
-            out.ids += [*head, *body.ids, self.newline]
-            out.points += [*points, NOWHERE]
+            body, read = self._body(block)
+            out.ids += [*head, *body, self.newline]
+            out.points += [*points, *read, NOWHERE]
+        out.ids.append(self.end)
+        out.points.append(NOWHERE)
+        return out
+
+    def _corners(self, block: Block, width: int, height: int) -> list[int]:
+        """The four numbers of a block's box, with commas."""
+        ids: list[int] = []
+        for index, (value, most) in enumerate(zip(block.box, (width, height, width, height), strict=True)):
+            if index:
+                ids.append(self.comma)
+            ids.append(self.numbers[round(min(max(value, 0), most) / most * 999)])
+        return ids
+
+    def _body(self, block: Block) -> tuple[list[int], list[Point]]:
+        """A block's text as ids, and the position of the character each starts with."""
+        body = self.tokenizer.encode(block.text, add_special_tokens=False)
+        points: list[Point] = []
+        for start, _ in body.offsets:
+            if block.text[start : start + 1] == " " and start + 1 < len(block.text):
+                start += 1
+            points.append(block.points[min(start, len(block.text) - 1)])
+        return body.ids, points
+
+    def joined(self, pages: Sequence[Sequence[int]]) -> list[int]:
+        """Targets of pages, each with its end token, as the target of one pass over all of them."""
+        return [token for page in pages for token in (self.page_mark, *page[:-1])] + [self.end]
+
+    def question(self, phrase: str) -> list[int]:
+        """The prompt behind the page that asks where a phrase stands."""
+        return self.encode(f"Locate <|ref|>{phrase}<|/ref|> in the image.")
+
+    def location(self, phrase: str, place: Block | None, width: int, height: int) -> Target:
+        """Question and answer for a phrase: `place` is the phrase on the page, None where it is not there. Of the box's
+        corners the first is read from where the phrase begins, the second from where it ends."""
+        asked = self.question(phrase)
+        out = Target(asked, [NOWHERE] * len(asked), len(asked))
+        if place is not None:
+            (before, after), corners = self.brackets, self._corners(place, width, height)
+            body, read = self._body(place)
+            first, last = place.points[0], place.points[-1]
+            out.ids = [*asked, self.ref_open, *body, self.ref_close, self.open, *before, *corners, *after, self.close]
+            out.points += [first, *read, *[NOWHERE] * 4, *[first] * 4, *[last] * 3, *[NOWHERE] * 3]
         out.ids.append(self.end)
         out.points.append(NOWHERE)
         return out

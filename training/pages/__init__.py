@@ -2,6 +2,6 @@
 model's views."""
 
 from training.pages.kinds import DENSITIES, GENRES, GRIDS, Kind
-from training.pages.maker import PageMaker, Sample
+from training.pages.maker import Exercise, PageMaker, Sample
 
-__all__ = ["DENSITIES", "GENRES", "GRIDS", "Kind", "PageMaker", "Sample"]
+__all__ = ["DENSITIES", "GENRES", "GRIDS", "Exercise", "Kind", "PageMaker", "Sample"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,14 @@ from PIL import Image
 
 from training import fonts
 from training.config import PATCH, TILE, VIEW
-from training.pages import views
+from training.pages import phrases, views
 from training.pages.documents import DocumentSetter
 from training.pages.ink import FontShelf
 from training.pages.kinds import BLANK, DENSITIES, SMALLEST, Kind, crop_grid
 from training.pages.layout import Setter
 from training.pages.photo import photograph
-from training.targets import NOWHERE, Block, Vocabulary
+from training.pages.phrases import Phrase
+from training.targets import NOWHERE, Block, Task, Vocabulary
 from training.words import Words
 
 if TYPE_CHECKING:
@@ -62,6 +63,22 @@ class Sample:
     """[tiles, 40, 40, SLOTS]"""
     blocks: list[Block]
     level: int
+    asked: int = 0
+    """How many of the first ids are a question about the page, which is given to the model."""
+
+
+@dataclass
+class Exercise:
+    """What one answer is about: one page, or several read in one pass. ids, places, asked: as in Sample."""
+
+    pages: list[Sample]
+    ids: NDArray[np.int16]
+    places: NDArray[np.uint8]
+    asked: int = 0
+
+    @classmethod
+    def of(cls, sample: Sample) -> Exercise:
+        return cls([sample], sample.ids, sample.places, sample.asked)
 
 
 def _printed_pages(pack: Path, rng: random.Random) -> PrintedPages | None:
@@ -83,6 +100,7 @@ class PageMaker:
         train = split == "train"
         shelf = FontShelf(pack, fonts.load(pack, split), self.rng, _FAMILIES_EACH if train else 0)
         words, quick = Words(pack, split, self.rng), 0.6 if train else 0.0
+        self.words = words
         self.setter = Setter(self.rng, shelf, words, quick)
         self.documents = DocumentSetter(self.rng, shelf, words, quick)
         self.photographed = _PHOTOGRAPHED if train else 0.0
@@ -93,6 +111,41 @@ class PageMaker:
         while True:
             sample = self._attempt(kind)
             if sample is not None:
+                return sample
+
+    def exercise(self, task: Task, kinds: list[Kind]) -> Exercise:
+        """An example of a task, on a page of each kind."""
+        if task is Task.SEVERAL:
+            return self._several(kinds)
+        return Exercise.of(self._located(kinds[0]) if task is Task.LOCATE else self.sample(kinds[0]))
+
+    def _several(self, kinds: list[Kind]) -> Exercise:
+        """Pages for one pass. One that is too long beside the others is made again as sparser prose; since that falls
+        on those made last, their order is drawn afterwards."""
+        pages: list[Sample] = []
+        room = MOST_TOKENS - 1
+        for kind in kinds:
+            page = self.sample(kind)
+            while len(page.ids) > room - (len(kinds) - 1 - len(pages)):  # a page mark in place of the end token
+                kind = replace(kind, level=kind.level - 1 if 0 < kind.level < BLANK else BLANK, genre="prose")
+                page = self.sample(kind)
+            room -= len(page.ids)
+            pages.append(page)
+        self.rng.shuffle(pages)
+        ids = self.vocabulary.joined([page.ids.tolist() for page in pages])
+        nowhere = np.full((1, 2), 255, np.uint8)
+        places = np.concatenate([part for page in pages for part in (nowhere, page.places[:-1])] + [nowhere])
+        return Exercise(pages, np.asarray(ids, np.int16), places)
+
+    def _located(self, kind: Kind) -> Sample:
+        """A page, with a question where on it a phrase stands."""
+        while True:
+            page, blocks, level = self._drawn(kind)
+            phrase = phrases.choose(page, blocks, self.words, self.rng)
+            if phrase is None or (not blocks and kind.level != BLANK):
+                continue
+            sample = self._finished(kind, page, blocks, level, phrase)
+            if sample is not None and len(sample.ids) <= phrases.MOST_IDS:
                 return sample
 
     def _page_size(self, kind: Kind) -> tuple[int, int, float]:
@@ -117,6 +170,13 @@ class PageMaker:
                 return *size, (size[0] * size[1] / (TILE * TILE * columns * rows)) ** 0.5
 
     def _attempt(self, kind: Kind) -> Sample | None:
+        page, blocks, level = self._drawn(kind)
+        if not blocks and kind.level != BLANK:
+            return None
+        return self._finished(kind, page, blocks, level)
+
+    def _drawn(self, kind: Kind) -> tuple[Image.Image, list[Block], int]:
+        """A page not yet worn, its blocks (none where nothing fitted) and its level."""
         rng = self.rng
         width, height, unit = self._page_size(kind)
         page, level = Image.new("L", (width, height), 0), kind.level
@@ -132,12 +192,23 @@ class PageMaker:
                 most = density.base if kind.grid is None else density.crops
                 most = int(most * rng.uniform(0.3, 0.9)) if rng.random() < 0.3 else most
                 blocks = self._filled(page, kind, int(rng.uniform(*density.font) * unit), most, unit)
-            if not blocks:
-                return None
-        page = views.wear(page, blocks, level, rng)
+        return page, blocks, level
+
+    def _finished(
+        self, kind: Kind, page: Image.Image, blocks: list[Block], level: int, phrase: Phrase | None = None
+    ) -> Sample | None:
+        """The page worn and cut into views, with what is to be written: all of it, or where the phrase is. None when
+        that is too long."""
+        rng, (width, height) = self.rng, page.size
+        moving = [*blocks, phrase.place] if phrase is not None and phrase.place is not None else blocks
+        page = views.wear(page, moving, level, rng)
         if self.photographed and kind.grid is None and level < SMALLEST and rng.random() < self.photographed:
-            page = photograph(page, blocks, rng)
-        target = self.vocabulary.target(blocks, width, height)
+            page = photograph(page, moving, rng)
+        target = (
+            self.vocabulary.target(blocks, width, height)
+            if phrase is None
+            else self.vocabulary.location(phrase.text, phrase.place, width, height)
+        )
         if len(target.ids) > (_MOST_PROSE_TOKENS if kind.genre == "prose" else MOST_TOKENS):
             return None
         view, rect = views.global_view(page)
@@ -157,6 +228,7 @@ class PageMaker:
             tile_labels=None if kind.grid is None else views.local_labels(blocks, (width, height), kind.grid),
             blocks=blocks,
             level=level,
+            asked=target.asked,
         )
 
     def _printed(self, width: int, height: int, unit: float) -> tuple[Image.Image, list[Block], float]:
