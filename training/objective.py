@@ -19,6 +19,7 @@ from training.augment import draw_look, paint_tiles, paint_view
 from training.charset import CLASSES
 from training.decoder import run_layer
 from training.loader import Batch
+from training.loops import Stumble, draw_stumbles, given_ids, loop_marks, run_weight, wanted_index
 from training.model import Reader
 from training.pages.kinds import SMALLEST
 from training.pages.views import SLOTS
@@ -46,12 +47,14 @@ _DIRTY = 0.14
 
 @dataclass(frozen=True)
 class Weights:
-    """Factors of the auxiliary losses, and the share of input tokens replaced by random ones."""
+    """Factors of the auxiliary losses, the share of input tokens replaced by random ones, and that of rows that stumble
+    (see `loops`)."""
 
     characters: float = 0.1
     places: float = 0.1
     balance: float = 0.01
     noise: float = 0.06
+    stumbles: float = 0.25
 
 
 class AuxiliaryHeads(nn.Module):
@@ -126,8 +129,21 @@ def token_targets(batch: Batch) -> TokenTargets:
     somewhere = (valid & (places[..., 0] < _PLACES))[..., None]
     row = places[..., 1]
     turned = F.pad((row[:, 1:] != row[:, :-1]) & (row[:, 1:] < _PLACES), (1, 0))
-    weight = valid * (1.0 + (_TURN_WEIGHT - 1.0) * turned)
+    weight = valid * (1.0 + (_TURN_WEIGHT - 1.0) * turned) * run_weight(ids)
     return TokenTargets(torch.where(valid, ids, _IGNORE), torch.where(somewhere, places, _IGNORE), weight)
+
+
+def stumbled(targets: TokenTargets, length: Tensor, stumble: Stumble) -> TokenTargets:
+    """Targets of rows that stumble: after each wrong token what was wanted before the first, then what follows it."""
+    width = targets.wanted.shape[1]
+    index = wanted_index(stumble, width)
+    valid = torch.arange(index.shape[1], device=index.device)[None] < (length + stumble.count)[:, None]
+    index = index.clamp(max=width - 1)
+    return TokenTargets(
+        torch.where(valid, targets.wanted.gather(1, index), _IGNORE),
+        torch.where(valid[..., None], targets.places.gather(1, index[..., None].expand(-1, -1, 2)), _IGNORE),
+        valid * targets.weight.gather(1, index),
+    )
 
 
 class Objective:
@@ -189,6 +205,15 @@ class Objective:
         columns, rows = batch.grid
         return self.net.arrange(tokens, near.unflatten(0, (-1, rows, columns))), loss + more
 
+    def _course(self, batch: Batch) -> tuple[Tensor, TokenTargets]:
+        """Ids that are given, and what is wanted before each of them: the text, with stumbles in some rows."""
+        ids, targets = batch.ids.long(), token_targets(batch)
+        if not self.weights.stumbles:
+            return ids, targets
+        marks, text_ids = loop_marks(self.vocabulary, ids.device), self.vocabulary.text_ids
+        stumble = draw_stumbles(ids, batch.length, 0, self.weights.stumbles, marks, text_ids)
+        return given_ids(ids, stumble), stumbled(targets, batch.length, stumble)
+
     def _inputs(self, visual: Tensor, ids: Tensor) -> tuple[Tensor, int]:
         """Embeddings of bos, page, prompt and all but the last target token (some replaced), and the
         prompt's length."""
@@ -208,10 +233,11 @@ class Objective:
     def __call__(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss to differentiate, and its parts with the share of tokens predicted right."""
         visual, characters = self._look(batch)
-        inputs, prompt = self._inputs(visual, batch.ids.long())
+        given, targets = self._course(batch)
+        inputs, prompt = self._inputs(visual, given)
         hidden, tapped, loads = self.net.decode(inputs, prompt, self.taps)
-        span = slice(prompt - 1, prompt - 1 + batch.ids.shape[1])
-        found = self.tokens(self.net, self.heads, hidden[:, span], [x[:, span] for x in tapped], token_targets(batch))
+        span = slice(prompt - 1, prompt - 1 + given.shape[1])
+        found = self.tokens(self.net, self.heads, hidden[:, span], [x[:, span] for x in tapped], targets)
         even = torch.stack(loads).mean() if loads else found.places.new_zeros(())
         w = self.weights
         loss = found.language + w.characters * characters + w.places * found.places + w.balance * even

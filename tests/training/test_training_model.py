@@ -177,7 +177,7 @@ def test_chunks_and_what_fills_them_up_change_no_loss(monkeypatch: pytest.Monkey
     found = []
     for chunk, filled in ((1, False), (2, False), (3, True)):
         monkeypatch.setattr(Objective, "VIEW_CHUNK", chunk)
-        objective = Objective(network, heads, vocabulary, Weights(noise=0.0))
+        objective = Objective(network, heads, vocabulary, Weights(noise=0.0, stumbles=0.0))
         objective.filled = filled
         torch.manual_seed(6)  # the looks
         loss, parts = objective(_batch(1, 2, 64, None))
@@ -213,7 +213,7 @@ def test_a_compiled_step_has_the_gradients_of_the_step_as_written() -> None:
     network = Reader(config)
     heads = AuxiliaryHeads(config["hidden_size"], 64)
     objective = Objective(
-        network, heads, Vocabulary(Path(train.__file__).with_name("tokenizer.json")), Weights(noise=0.0)
+        network, heads, Vocabulary(Path(train.__file__).with_name("tokenizer.json")), Weights(noise=0.0, stumbles=0.0)
     )
     parameters = [*network.parameters(), *heads.parameters()]
     batches = [_batch(1, 2, 64, None), _batch(2, 1, 128, None)]
