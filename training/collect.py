@@ -74,7 +74,8 @@ def main() -> None:
     root = download(args.cache)
     faces = fonts.build(root / "usr" / "share", args.out, args.processes)
     sizes = texts.build(root, args.out)
-    counts = documents.build(download(args.cache, documents.PACKAGES), args.out)
+    # Unpacked apart: their manual pages are no part of the texts.
+    counts = documents.build(download(args.cache / "documents", documents.PACKAGES), args.out)
     shutil.copyfile(Path(__file__).with_name("tokenizer.json"), args.out / "tokenizer.json")
     for split, members in faces.items():
         print(f"{split}: {len(members)} faces of {len({face.family for face in members})} families")

@@ -2,7 +2,8 @@
 DIR`.
 
 The pages are made from seeds (fonts and texts the training never shows), so every checkpoint sees the same
-pictures.
+pictures. "density" is a book of its own kind; "prose" is more of what training reads (training.texts), at most 1,024
+tokens a page: the set that the targets of the densities were set on.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from training.metrics import Reading, summary
 from training.model import Reader
 from training.pages import Kind, PageMaker, Sample
 from training.pages.kinds import BLANK, SMALLEST
+from training.pages.maker import MOST_TOKENS
 from training.targets import Vocabulary
 
 SEED = 20261129
@@ -35,12 +37,20 @@ MOST_NEW = 1800
 
 @dataclass(frozen=True)
 class Group:
-    """Pages of one kind, read together."""
+    """Pages of one kind, read together. `longest` is the most tokens that a page may ask for."""
 
     name: str
     kind: Kind
     pages: int
     most: int = MOST_NEW
+    split: str = "test"
+    longest: int = MOST_TOKENS
+
+    def page(self, maker: PageMaker) -> Sample:
+        """The next page that is not too long."""
+        while len((sample := maker.sample(self.kind)).ids) > self.longest:
+            pass
+        return sample
 
 
 GROUPS = (
@@ -55,13 +65,14 @@ GROUPS = (
     Group("documents", Kind(2, genre="document"), 30, 2600),
     Group("documents, crops 2x3", Kind(3, (2, 3), genre="document"), 24, 2600),
     Group("tables", Kind(2, genre="table"), 30, 2600),
+    *(Group(f"prose {level}", Kind(level, clean=True), 50, split="prose", longest=1024) for level in range(4)),
 )
 
 
 def _make(job: tuple[Path, int, Group]) -> list[Sample]:
     pack, index, group = job
-    maker = PageMaker(pack, "test", SEED + index)
-    return [maker.sample(group.kind) for _ in range(group.pages)]
+    maker = PageMaker(pack, group.split, SEED + index)
+    return [group.page(maker) for _ in range(group.pages)]
 
 
 def held_out(

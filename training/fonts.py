@@ -115,6 +115,6 @@ def build(root: Path, out: Path, processes: int = 1) -> dict[str, list[Face]]:
 
 
 def load(pack: Path, split: str) -> list[Face]:
-    """Faces of a split ("train" or "test") from a pack written by `build`."""
+    """Faces of a split from a pack written by `build`; both held-out texts are set in the held-out faces."""
     listing = json.loads((pack / "fonts" / "fonts.json").read_text(encoding="utf-8"))
-    return [Face(**entry) for entry in listing[split]]
+    return [Face(**entry) for entry in listing["train" if split == "train" else "test"]]

@@ -23,7 +23,7 @@ _SENTENCES = (
 
 
 def smoke_pack(folder: Path) -> Path:
-    """Write a pack (fonts, texts, tokenizer) with equal train and test splits; answers the folder."""
+    """Write a pack (fonts, texts, tokenizer) with equal splits; answers the folder."""
     (folder / "fonts").mkdir(parents=True)
     (folder / "text").mkdir()
     font = ImageFont.load_default(20)
@@ -32,7 +32,7 @@ def smoke_pack(folder: Path) -> Path:
     (folder / "fonts" / "builtin.ttf").write_bytes(font.path.getvalue())
     face = asdict(Face("builtin.ttf", "builtin", "".join(char for char in CHARSET if not char.isascii())))
     (folder / "fonts" / "fonts.json").write_text(json.dumps({"train": [face], "test": [face]}), encoding="utf-8")
-    for split in ("train", "test"):
+    for split in ("train", "test", "prose"):
         for language in LANGUAGES:
             (folder / "text" / f"{split}.{language}.txt").write_text("\n".join(_SENTENCES), encoding="utf-8")
         (folder / "text" / f"words.{split}.txt").write_text("stand book page line number light", encoding="utf-8")

@@ -1,8 +1,10 @@
 """Texts for the generator: paragraphs from Debian documentation, cleaned to the character set, split by
 source.
 
-Training text comes from fortunes, manual pages, the Debian reference and word lists. Held-out text comes from
-another book altogether (the Debian handbook), so that no sentence of it was ever trained on.
+Training text comes from fortunes, manual pages, the Debian reference and word lists. Two texts are held out. "test"
+comes from another book altogether (the Debian handbook), so that no sentence of it was ever trained on. "prose" is text
+of the kind that is trained: paragraphs of the same fortunes and manual pages, and words of the same lists, that lie
+beyond what training keeps of them.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from html import unescape
 from pathlib import Path
 
 from training.charset import CHARSET, LANGUAGES
+from training.unseen import unseen
 
 _LIMITS = {
     "en": 1_800_000,
@@ -28,8 +31,12 @@ _LIMITS = {
 
 _MANUAL_LIMIT = 700_000
 _TEST_LIMIT = 80_000
+_LEAST_PROSE = 40_000
+"""Characters of held-out prose below which a language has none: French, all of which is trained, has nothing left."""
+
 _WORD_LISTS = ("american-english", "french", "italian", "ngerman", "portuguese", "spanish")
 _WORDS_EACH = 14_000
+_TEST_WORDS = 4000
 _HANDBOOK = {"en": "en-US", "it": "it-IT", "de": "de-DE", "es": "es-ES", "pt": "pt-BR", "fr": "fr-FR"}
 _MANUALS = {"en": "", "it": "it", "de": "de", "es": "es", "pt": "pt_BR", "fr": "fr"}
 
@@ -137,23 +144,42 @@ def _held_out(share: Path, language: str) -> list[str]:
     return found
 
 
-def _write(path: Path, parts: Iterable[str], limit: int) -> int:
+def _printed_too(share: Path, language: str) -> set[str]:
+    """Paragraphs of what training also sees as pages of PDFs (training.documents): no prose is held out of these."""
+    found: set[str] = set()
+    for path in (share / "debian-reference").glob(f"debian-reference.{language}.txt.gz"):
+        found |= set(_paragraphs(_read(path), 20))
+    for path in (share / "man" / _MANUALS[language]).glob("man*/*bash*.gz"):
+        found |= set(_paragraphs(plain_manual(_read(path)), 40))
+    return found
+
+
+def _first(parts: Iterable[str], limit: int) -> list[str]:
+    """Parts from the front until they hold more than `limit` characters."""
     kept, size = [], 0
     for part in parts:
         if size > limit:
             break
         kept.append(part)
         size += len(part)
-    path.write_text("\n".join(kept) + "\n", encoding="utf-8")
-    return size
+    return kept
+
+
+def _write(path: Path, parts: Iterable[str]) -> None:
+    path.write_text("\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _characters(parts: Iterable[str]) -> int:
+    return sum(map(len, parts))
 
 
 def build(root: Path, out: Path, seed: int = 1) -> dict[str, int]:
-    """Write `out/text/{train,test}.LANGUAGE.txt` and `words.{train,test}.txt`; answers characters by file
-    name."""
+    """Write `out/text/{train,test,prose}.LANGUAGE.txt` and `words.{train,test,prose}.txt`; answers characters by name
+    of text. A language without enough unseen paragraphs has no prose file."""
     share, folder = root / "usr" / "share", out / "text"
     folder.mkdir(parents=True, exist_ok=True)
-    sizes: dict[str, int] = {}
+    texts: dict[str, list[str]] = {}
+    rest: dict[str, list[str]] = {}
     test_words: set[str] = set()
     for language in LANGUAGES:
         rng = random.Random(f"{seed}-{language}")
@@ -167,17 +193,34 @@ def build(root: Path, out: Path, seed: int = 1) -> dict[str, int]:
         rng.shuffle(train)
         rng.shuffle(test)
         test_words |= {w.strip(".,;:!?()\"'«»") for part in test[: len(test) // 2] for w in part.split()}
-        sizes[f"train.{language}"] = _write(folder / f"train.{language}.txt", train, _LIMITS[language])
-        sizes[f"test.{language}"] = _write(folder / f"test.{language}.txt", test, _TEST_LIMIT)
-    words: list[str] = []
+        texts[f"train.{language}"] = _first(train, _LIMITS[language])
+        texts[f"test.{language}"] = _first(test, _TEST_LIMIT)
+        printed = _printed_too(share, language)
+        rest[language] = [part for part in train[len(texts[f"train.{language}"]) :] if part not in printed]
+    trained = [part for language in LANGUAGES for part in texts[f"train.{language}"]]
+    for language, parts in rest.items():
+        prose = _first(unseen(parts, trained), _TEST_LIMIT)
+        if _characters(prose) >= _LEAST_PROSE:
+            texts[f"prose.{language}"] = prose
+    for name, parts in (texts | _word_lists(share, test_words, seed)).items():
+        _write(folder / f"{name}.txt", parts)
+    return {name: _characters(parts) for name, parts in texts.items()}
+
+
+def _word_lists(share: Path, test_words: Iterable[str], seed: int) -> dict[str, list[str]]:
+    """`words.train` from dictionaries, `words.prose` from the rest of the same dictionaries, `words.test` from the
+    held-out book."""
     rng = random.Random(seed)
+    train: list[str] = []
+    rest: set[str] = set()
     for name in _WORD_LISTS:
         listed = sorted({w for w in map(clean, _read(share / "dict" / name).split()) if 2 < len(w) < 16})
         rng.shuffle(listed)
-        words += listed[:_WORDS_EACH]
-    rng.shuffle(words)
-    (folder / "words.train.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
-    held = sorted(w for w in test_words if 2 < len(w) < 16)
-    rng.shuffle(held)
-    (folder / "words.test.txt").write_text("\n".join(held[:4000]) + "\n", encoding="utf-8")
-    return sizes
+        train += listed[:_WORDS_EACH]
+        rest |= set(listed[_WORDS_EACH:])
+    rng.shuffle(train)
+    test = sorted(w for w in test_words if 2 < len(w) < 16)
+    rng.shuffle(test)
+    prose = sorted(rest - set(train))
+    rng.shuffle(prose)
+    return {"words.train": train, "words.test": test[:_TEST_WORDS], "words.prose": prose[:_TEST_WORDS]}

@@ -19,14 +19,18 @@ _UPPER = string.ascii_uppercase + string.digits
 
 
 class Words:
-    """Endless source of word lists for one split ("train" or "test") of a pack."""
+    """Endless source of word lists for one split ("train", "test" or "prose") of a pack."""
 
     def __init__(self, pack: Path, split: str, rng: random.Random) -> None:
         folder = pack / "text"
         self.rng = rng
+        texts = {language: folder / f"{split}.{language}.txt" for language in LANGUAGES}
         self.running = {
-            language: (folder / f"{split}.{language}.txt").read_text(encoding="utf-8").split() for language in LANGUAGES
+            language: path.read_text(encoding="utf-8").split() for language, path in texts.items() if path.exists()
         }
+        self.languages = tuple(language for language in _WEIGHTED if language in self.running)
+        if not self.languages:
+            raise SystemExit(f"{folder} has no {split} text; make the pack again with python -m training.collect")
         self.dictionary = (folder / f"words.{split}.txt").read_text(encoding="utf-8").split()
         self.technical = Technical(rng, self.dictionary)
         self.trained = split == "train"
@@ -78,7 +82,7 @@ class Words:
     def _prose(self, count: int) -> list[str]:
         rng, kind = self.rng, self.rng.random()
         if kind < 0.68:
-            source = self.running[rng.choice(_WEIGHTED)]
+            source = self.running[rng.choice(self.languages)]
             start = rng.randrange(max(1, len(source) - count))
             words = source[start : start + count]
         elif kind < 0.84:

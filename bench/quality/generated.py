@@ -19,6 +19,7 @@ from bench.quality.looks import Ink, Look
 from bench.quality.pages import Drawn, Page, PageCache, PageSet, TruthBlock
 from training.pages import Kind, PageMaker, Sample
 from training.pages.kinds import BLANK, SMALLEST
+from training.pages.maker import MOST_TOKENS
 
 SEED = 77_000_000
 """Page i of set s comes from seed SEED + 1000 * s + i; the training's own seeds are elsewhere."""
@@ -28,7 +29,8 @@ _BLOCK = re.compile(r"<\|det\|>(\w+) \[(\d+), (\d+), (\d+), (\d+)\]<\|/det\|>(.*
 
 @dataclass(frozen=True)
 class Generated:
-    """Draws pages of one kind. `split` is "test" for held-out pages, "train" for calibration."""
+    """Draws pages of one kind. `split` is "test" or "prose" (training.texts) for held-out pages, "train" for
+    calibration."""
 
     number: int
     kind: Kind
@@ -36,13 +38,15 @@ class Generated:
     columns: bool | None = None
     """True: only pages in two columns; False: only pages in one; None: as they come."""
     split: str = "test"
+    longest: int = MOST_TOKENS
+    """Most tokens that a page may ask for."""
 
     def __call__(self, pack: Path, index: int) -> Drawn:
         seed = SEED + 1000 * self.number + index
         maker = PageMaker(pack, self.split, seed)
         while True:
             sample = maker.sample(self.kind)
-            if self.columns is None or self.columns == in_columns(sample):
+            if len(sample.ids) <= self.longest and self.columns in (None, in_columns(sample)):
                 break
         ink = ink_of(sample, self.kind.grid)
         picture, warp = self.look(ink, np.random.default_rng(seed))
@@ -82,10 +86,15 @@ def in_columns(sample: Sample) -> bool:
 
 
 def sets() -> Iterable[PageSet]:
-    """Held-out sets. The first four are the distribution of the built-in model's first held-out pages."""
-    for level, font in enumerate(("44-84", "32-52", "25-38", "17-28")):
+    """Held-out sets. The first four are a book of its own kind; "prose" is more of what training reads, the set on
+    which the targets of the densities were set."""
+    letters = ("44-84", "32-52", "25-38", "17-28")
+    for level, font in enumerate(letters):
         yield PageSet(f"density {level}", Generated(level, Kind(level, clean=True)), pages=50,
                       about=f"letters of {font} px on a page of 1024")
+    for level, font in enumerate(letters):
+        yield PageSet(f"prose {level}", Generated(14 + level, Kind(level, clean=True), split="prose", longest=1024),
+                      pages=50, about=f"letters of {font} px, text of the training's own sources")
     yield PageSet("blank", Generated(4, Kind(BLANK)), pages=50, blank=True,
                   about="empty, or only matter that nobody could read")
     yield PageSet("small text", Generated(5, Kind(SMALLEST)), about="letters of 12-17 px")
