@@ -1,8 +1,8 @@
 """Pages made by worker processes, through shared memory, into batches on the device.
 
-Layouts (base, and each crop grid) have slots of their own; a worker refills the layout that has the most free
-slots. A batch holds one layout, and pages of similar target length. When pages are made too slowly, each may stand in a
-second batch, with another look.
+Layouts (a task on pages in base or with a crop grid) have slots of their own; a worker refills the layout that has the
+most free slots. A batch holds one layout, and targets of similar length. When pages are made too slowly, each may stand
+in a second batch, with another look.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.config import PATCH, TILE, VIEW
-from training.pages import GENRES, Kind, PageMaker, Sample
+from training.pages import GENRES, Exercise, Kind, PageMaker
 from training.pages.maker import MOST_TOKENS
 from training.pages.views import SLOTS
+from training.targets import Task
 
 _FORK = mp.get_context("fork")
 _ROUND = 64
@@ -36,7 +37,8 @@ _ROUND = 64
 
 @dataclass(frozen=True)
 class Layout:
-    """Pages of one crop grid (None = base): pages in a batch, slots in memory, how often levels and genres occur."""
+    """A task on pages of one crop grid (None = base): how many examples stand in a batch and how many in memory, how
+    often levels and genres occur. A slot holds one example."""
 
     grid: tuple[int, int] | None
     pages: int
@@ -44,11 +46,25 @@ class Layout:
     levels: tuple[float, ...]
     genres: tuple[float, ...] = (1.0,)
     """Weights of GENRES; those left out do not occur."""
+    task: Task = Task.READ
+    together: int = 1
+    """Pages of an example."""
+
+    def kinds(self, rng: random.Random) -> list[Kind]:
+        """The pages of an example."""
+        kinds = []
+        for _ in range(self.together):
+            level = rng.choices(range(len(self.levels)), self.levels)[0]
+            genre = rng.choices(GENRES[: len(self.genres)], self.genres)[0]
+            kinds.append(Kind(level, self.grid, genre=genre))
+        return kinds
 
 
 @dataclass
 class Batch:
-    """B pages on the device; see pages.Sample. `length` [B] counts target tokens, ids beyond are padding."""
+    """B examples on the device, each of `together` pages in order; see pages.Sample. view, rect, labels and level are
+    of all their pages [B * together, ...]. `length` [B] counts ids, those beyond are padding; the first `asked` [B] of
+    them are a question and not to be learned."""
 
     view: Tensor
     rect: Tensor
@@ -60,6 +76,10 @@ class Batch:
     length: Tensor
     level: Tensor
     grid: tuple[int, int] | None
+    task: Task = Task.READ
+    together: int = 1
+    asked: Tensor | None = None
+    """None: nothing is asked."""
     sent: torch.cuda.Event | None = None
     """Recorded once the copies to the device are under way; None on the CPU."""
 
@@ -80,14 +100,15 @@ def _shared(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype=dtype, count=int(np.prod(shape))).reshape(shape)
 
 
-def _fields(tiles: int) -> dict[str, tuple[tuple[int, ...], Any, torch.dtype]]:
+def _fields(tiles: int, together: int) -> dict[str, tuple[tuple[int, ...], Any, torch.dtype]]:
     side, cells = VIEW // PATCH, TILE // PATCH
     fields: dict[str, tuple[tuple[int, ...], Any, torch.dtype]] = {
-        "view": ((VIEW, VIEW), np.uint8, torch.uint8),
+        "view": ((together, VIEW, VIEW), np.uint8, torch.uint8),
         "ids": ((MOST_TOKENS,), np.int16, torch.int16),
         "places": ((MOST_TOKENS, 2), np.uint8, torch.uint8),
-        "labels": ((side, side, SLOTS), np.uint8, torch.uint8),
-        "meta": ((6,), np.int32, torch.int32),
+        "labels": ((together, side, side, SLOTS), np.uint8, torch.uint8),
+        "pages": ((together, 5), np.int32, torch.int32),  # rectangle and level of each
+        "meta": ((2,), np.int32, torch.int32),  # ids, and how many of them are a question
     }
     if tiles:
         fields["tiles"] = ((tiles, TILE, TILE), np.uint8, torch.uint8)
@@ -100,21 +121,23 @@ class _Store:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.fields = _fields(layout.grid[0] * layout.grid[1] if layout.grid else 0)
+        self.fields = _fields(layout.grid[0] * layout.grid[1] if layout.grid else 0, layout.together)
         self.arrays = {name: _shared((layout.slots, *shape), kind) for name, (shape, kind, _) in self.fields.items()}
         self.free: Any = _FORK.SimpleQueue()
         self.ready: Any = _FORK.SimpleQueue()
 
-    def put(self, slot: int, sample: Sample) -> None:
-        arrays, count = self.arrays, len(sample.ids)
-        arrays["view"][slot] = sample.view
-        arrays["ids"][slot, :count] = sample.ids
-        arrays["places"][slot, :count] = sample.places
-        arrays["labels"][slot] = sample.labels
-        arrays["meta"][slot] = (*sample.rect, count, sample.level)
-        if sample.tiles is not None:
-            arrays["tiles"][slot] = sample.tiles
-            arrays["tile_labels"][slot] = sample.tile_labels
+    def put(self, slot: int, exercise: Exercise) -> None:
+        arrays, count = self.arrays, len(exercise.ids)
+        arrays["ids"][slot, :count] = exercise.ids
+        arrays["places"][slot, :count] = exercise.places
+        arrays["meta"][slot] = (count, exercise.asked)
+        for number, page in enumerate(exercise.pages):
+            arrays["view"][slot, number] = page.view
+            arrays["labels"][slot, number] = page.labels
+            arrays["pages"][slot, number] = (*page.rect, page.level)
+            if page.tiles is not None:
+                arrays["tiles"][slot] = page.tiles
+                arrays["tile_labels"][slot] = page.tile_labels
 
 
 class Loader:
@@ -163,13 +186,11 @@ class Loader:
                 threading.Event().wait(0.01)
                 continue
             store = self.stores[index]
-            slot, levels = store.free.get(), store.layout.levels
+            slot = store.free.get()
             done = False
             while not done:
-                level = rng.choices(range(len(levels)), levels)[0]
-                genre = rng.choices(GENRES[: len(store.layout.genres)], store.layout.genres)[0]
                 try:
-                    store.put(slot, maker.sample(Kind(level, store.layout.grid, genre=genre)))
+                    store.put(slot, maker.exercise(store.layout.task, store.layout.kinds(rng)))
                     done = True
                 except (
                     ValueError,
@@ -210,7 +231,7 @@ class Loader:
                 pool += again
                 while len(pool) < wanted:
                     pool.append(store.ready.get())
-                lengths = store.arrays["meta"][:, 4]
+                lengths = store.arrays["meta"][:, 0]
                 some = sorted(rng.sample(pool, wanted), key=lambda slot: int(lengths[slot]))
                 first = rng.randrange(len(some) - pages + 1)
                 chosen = some[first : first + pages]
@@ -246,26 +267,29 @@ class Loader:
         for row, slot in enumerate(slots):
             for name, array in store.arrays.items():
                 host[name][row] = torch.from_numpy(array[slot])
-        longest = int(host["meta"][:, 4].max())
+        longest = int(host["meta"][:, 0].max())
         width = min(MOST_TOKENS, -(-longest // _ROUND) * _ROUND)
 
         def sent(name: str, columns: int | None = None) -> Tensor:
             return host[name][:, :columns].to(device, non_blocking=True) if pin else host[name][:, :columns].clone()
 
         with torch.cuda.stream(self._stream):  # does nothing without a stream
-            meta = sent("meta").long()
-            crops = "tiles" in host
+            meta, pages = sent("meta").long(), sent("pages").long().flatten(0, 1)
+            crops, layout = "tiles" in host, store.layout
             batch = Batch(
-                view=sent("view"),
-                rect=meta[:, :4],
+                view=sent("view").flatten(0, 1),
+                rect=pages[:, :4],
                 tiles=sent("tiles") if crops else None,
                 ids=sent("ids", width),
                 places=sent("places", width),
-                labels=sent("labels"),
+                labels=sent("labels").flatten(0, 1),
                 tile_labels=sent("tile_labels") if crops else None,
-                length=meta[:, 4],
-                level=meta[:, 5],
-                grid=store.layout.grid,
+                length=meta[:, 0],
+                level=pages[:, 4],
+                grid=layout.grid,
+                task=layout.task,
+                together=layout.together,
+                asked=meta[:, 1],
                 sent=self._stream.record_event() if self._stream else None,
             )
         ring.append((host, batch.sent))

@@ -23,7 +23,7 @@ from training.loops import Stumble, draw_stumbles, given_ids, loop_marks, run_we
 from training.model import Reader
 from training.pages.kinds import SMALLEST
 from training.pages.views import SLOTS
-from training.targets import Vocabulary
+from training.targets import Task, Vocabulary
 
 _IGNORE = -100
 _PLACES = 64
@@ -40,6 +40,13 @@ _SHADOWED = 0.12
 _TURN_WEIGHT = 2.0
 """Weight of a token that is read from another row of patches than the one before it: that is where lines are skipped or
 read twice."""
+
+_FOUND_WEIGHT = 4.0
+"""Weight, among the tokens of an answer to a question, of the first one, which says whether the words are on the page,
+and of those from the box on. The others repeat the question."""
+
+_BOX_TOKENS = 13
+"""How many those are: two brackets, four numbers and three commas, two brackets, the tag's end, the page's end."""
 
 _DIRTY = 0.14
 """Share of pages with strong grain or specks."""
@@ -125,11 +132,17 @@ def _tokens(net: Reader, heads: AuxiliaryHeads, hidden: Tensor, tapped: list[Ten
 
 def token_targets(batch: Batch) -> TokenTargets:
     ids, places = batch.ids.long(), batch.places.long()
-    valid = torch.arange(ids.shape[1], device=ids.device)[None] < batch.length[:, None]
+    position = torch.arange(ids.shape[1], device=ids.device)[None]
+    valid = position < batch.length[:, None]
+    if batch.asked is not None:
+        valid &= position >= batch.asked[:, None]
     somewhere = (valid & (places[..., 0] < _PLACES))[..., None]
     row = places[..., 1]
     turned = F.pad((row[:, 1:] != row[:, :-1]) & (row[:, 1:] < _PLACES), (1, 0))
     weight = valid * (1.0 + (_TURN_WEIGHT - 1.0) * turned) * run_weight(ids)
+    if batch.task is Task.LOCATE and batch.asked is not None:
+        telling = (position == batch.asked[:, None]) | (position >= batch.length[:, None] - _BOX_TOKENS)
+        weight = torch.where(valid & telling, _FOUND_WEIGHT, weight)
     return TokenTargets(torch.where(valid, ids, _IGNORE), torch.where(somewhere, places, _IGNORE), weight)
 
 
@@ -198,7 +211,7 @@ class Objective:
             views = paint_view(batch.view, batch.rect, look)
         tokens, loss = self._encode(views, batch.labels, self.VIEW_CHUNK)
         if batch.tiles is None or batch.tile_labels is None or batch.grid is None:
-            return self.net.arrange(tokens, None), loss
+            return self.net.arrange(tokens, None).unflatten(0, (-1, batch.together)).flatten(1, 2), loss
         with torch.no_grad():
             tiles = paint_tiles(batch.tiles, batch.grid, look)
         near, more = self._encode(tiles, batch.tile_labels.flatten(0, 1), self.TILE_CHUNK)
@@ -206,25 +219,29 @@ class Objective:
         return self.net.arrange(tokens, near.unflatten(0, (-1, rows, columns))), loss + more
 
     def _course(self, batch: Batch) -> tuple[Tensor, TokenTargets]:
-        """Ids that are given, and what is wanted before each of them: the text, with stumbles in some rows."""
+        """Ids that are given, and what is wanted before each of them: the text, with stumbles in some rows. Answers to
+        questions are too short to stumble in."""
         ids, targets = batch.ids.long(), token_targets(batch)
-        if not self.weights.stumbles:
+        if not self.weights.stumbles or batch.task is Task.LOCATE:
             return ids, targets
         marks, text_ids = loop_marks(self.vocabulary, ids.device), self.vocabulary.text_ids
         stumble = draw_stumbles(ids, batch.length, 0, self.weights.stumbles, marks, text_ids)
         return given_ids(ids, stumble), stumbled(targets, batch.length, stumble)
 
-    def _inputs(self, visual: Tensor, ids: Tensor) -> tuple[Tensor, int]:
-        """Embeddings of bos, page, prompt and all but the last target token (some replaced), and the
-        prompt's length."""
+    def _inputs(self, visual: Tensor, ids: Tensor, task: Task, asked: Tensor | None) -> tuple[Tensor, int]:
+        """Embeddings of bos, pages, prompt and all but the last target token (some replaced, but none of a question),
+        and the prompt's length."""
         embed, config = self.net.model.embed_tokens, self.net.config
         batch, device = ids.shape[0], ids.device
         bos = torch.full((batch, 1), config["bos_token_id"], device=device)
-        prompt = torch.tensor(self.vocabulary.prompt, device=device).expand(batch, -1)
+        prompt = torch.tensor(self.vocabulary.prompts[task], dtype=torch.long, device=device).expand(batch, -1)
         given = ids[:, :-1]
         span = self.vocabulary.text_ids
         wrong = torch.randint(span.start, span.stop, given.shape, device=device)
-        given = torch.where(torch.rand(given.shape, device=device) < self.weights.noise, wrong, given)
+        replaced = torch.rand(given.shape, device=device) < self.weights.noise
+        if asked is not None:
+            replaced &= torch.arange(given.shape[1], device=device)[None] >= asked[:, None]
+        given = torch.where(replaced, wrong, given)
         parts = [embed(bos), visual.float(), embed(prompt), embed(given)]
         inputs = torch.cat(parts, 1)
         fill = -inputs.shape[1] % 8
@@ -234,7 +251,7 @@ class Objective:
         """The loss to differentiate, and its parts with the share of tokens predicted right."""
         visual, characters = self._look(batch)
         given, targets = self._course(batch)
-        inputs, prompt = self._inputs(visual, given)
+        inputs, prompt = self._inputs(visual, given, batch.task, batch.asked)
         hidden, tapped, loads = self.net.decode(inputs, prompt, self.taps)
         span = slice(prompt - 1, prompt - 1 + given.shape[1])
         found = self.tokens(self.net, self.heads, hidden[:, span], [x[:, span] for x in tapped], targets)

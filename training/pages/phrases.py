@@ -111,7 +111,7 @@ def ink_box(ink: NDArray[np.bool_], block: Block, begin: int, end: int) -> tuple
     above, below = [y for y in rows if y < row - 0.5], [y for y in rows if y > row + 0.5]
     top, bottom = (above[-1] + row) / 2 if above else y0, (row + below[0]) / 2 if below else y1
     top, bottom = max(int(top), 0), min(int(np.ceil(bottom)), ink.shape[0])
-    columns = ink[top:bottom].any(0)
+    columns = np.asarray(ink[top:bottom].any(0))
 
     def gap(left: float, right: float) -> int:
         """Middle of the widest run of empty columns between two places."""
