@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from training import fonts
 from training.charset import CHARSET
 from training.pages import Kind, PageMaker
-from training.pages.ink import SizedFont
+from training.pages.ink import FontShelf, SizedFont
 from training.pages.maker import MOST_TOKENS
 from training.pages.photo import perspective, photograph
 from training.pages.runs import Run, break_runs, spread
-from training.pages.tables import grid_cells
+from training.pages.tables import Cell, TableSetter, grid_cells
 from training.smoke import smoke_pack
 from training.targets import Block
 from training.technical import Technical
+from training.words import Words
 
 KINDS = [
     Kind(2, genre="document"),
@@ -68,8 +70,9 @@ def test_documents_have_the_labels_of_the_grammar_and_nothing_is_set_twice(pack:
     assert {"title", "text", "header", "page_number"} <= labels
 
 
-def test_a_table_is_written_as_rows_that_cover_its_grid(pack: Path) -> None:
-    maker = PageMaker(pack, "test", 13)
+@pytest.mark.parametrize("split", ["test", "train"])
+def test_a_table_is_written_as_rows_that_cover_its_grid(pack: Path, split: str) -> None:
+    maker = PageMaker(pack, split, 13)
     tables = [b for _ in range(12) for b in maker.sample(Kind(1, genre="table")).blocks if b.label == "table"]
     assert tables
     for table in tables:
@@ -90,6 +93,28 @@ def test_a_table_is_written_as_rows_that_cover_its_grid(pack: Path) -> None:
         assert len(taken) == rows * columns
         printed = "".join(c for c, shown in zip(table.text, table.printed(), strict=True) if shown)
         assert printed == re.sub(r"<[^>]*>| ", "", table.text)
+
+
+def test_cells_of_training_tables_hold_whole_words_in_columns_that_fit(
+    pack: Path, font: SizedFont, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[tuple[list[Cell], list[float]]] = []
+
+    def draw(self: TableSetter, page: Image.Image, cells: list[Cell], xs: list[float], *rest: object) -> None:
+        drawn.append((cells, xs))
+
+    monkeypatch.setattr(TableSetter, "_draw", draw)
+    rng = random.Random(2)
+    shelf = FontShelf(pack, fonts.load(pack, "train"), rng)
+    setter = TableSetter(rng, shelf, Words(pack, "train", rng))
+    for width in (300, 500, 900) * 8:
+        setter.set(Image.new("L", (1000, 900)), font, font, set(CHARSET), (20, 20, width, 800), True)
+        cells, xs = drawn[-1]
+        assert 20 <= xs[0] and xs[-1] <= 20 + width + 1e-6
+        for cell in cells:
+            shown = [run.text for line in cell.lines for run, _ in line]
+            assert shown == cell.words[: len(shown)], "no word is parted"
+    assert len(drawn) == 24
 
 
 def test_cells_cover_the_grid_once() -> None:

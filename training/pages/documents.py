@@ -32,15 +32,16 @@ class DocumentSetter(SheetSetter):
         self.tables = TableSetter(rng, shelf, words)
         mono = [f for faces in shelf.by_family.values() for f in faces if any(k in f.file.lower() for k in _MONO)]
         self.mono = mono or [f for faces in shelf.by_family.values() for f in faces]
+        listings, tables = (0.2, 0.08) if words.trained else (0.14, 0.04)  # held-out pages are as they always were
         self.elements: tuple[tuple[Callable[[Sheet], list[Block]], float], ...] = (
             (self.paragraph, 0.37),
             (self.section, 0.12),
             (self.items, 0.22),
-            (self.listing, 0.14),
+            (self.listing, listings),
             (self.contents, 0.03),
             (self.definitions, 0.07),
             (self.mark_line, 0.01),
-            (self.table, 0.04),
+            (self.table, tables),
         )
 
     # -- pages ---------------------------------------------------------------------------------------------------

@@ -17,6 +17,49 @@ _FORBIDDEN = str.maketrans("", "", "<>&")
 """Left out of cells: HTML writes these signs otherwise than they are printed."""
 
 
+@dataclass(frozen=True)
+class Habits:
+    """What tables look like, as a whole."""
+
+    spans: tuple[float, ...]
+    """Shares of cells that reach over a neighbour, one of which is drawn for a table."""
+    rules: tuple[tuple[str, float], ...]
+    """How tables are ruled, and how often."""
+    aligned_left: float
+    """Share of tables whose columns are all aligned left."""
+    anywhere: float
+    """Share of tables that stand anywhere between the margins, not at the left one or in the middle."""
+    whole_words: bool
+    """Whether columns are as wide as their longest word; words wider than an even column are then left out."""
+
+
+HELD_OUT = Habits(
+    (0.0, 0.0, 0.06, 0.12),
+    (("all", 0.45), ("rows", 0.2), ("head", 0.2), ("outer", 0.05), ("none", 0.1)),
+    0.0,
+    0.0,
+    False,
+)
+"""The held-out tables are as they always were."""
+
+TRAINED = Habits(
+    (0.0, 0.05, 0.12, 0.25),
+    (
+        ("all", 0.4),
+        ("rows", 0.18),
+        ("head", 0.12),
+        ("under", 0.1),
+        ("columns", 0.06),
+        ("bands", 0.05),
+        ("outer", 0.03),
+        ("none", 0.06),
+    ),
+    0.4,
+    0.5,
+    True,
+)
+
+
 @dataclass
 class Cell:
     """A cell at (row, column) over `rows` x `columns` places of the grid, with its broken lines."""
@@ -59,6 +102,7 @@ class TableSetter:
 
     def __init__(self, rng: random.Random, shelf: FontShelf, words: Words) -> None:
         self.rng, self.shelf, self.words = rng, shelf, words
+        self.habits = TRAINED if words.trained else HELD_OUT
 
     def _content(self, kind: str) -> list[str]:
         rng = self.rng
@@ -115,9 +159,12 @@ class TableSetter:
         if most_rows < 2 or most_columns < 2:
             return None
         rows, columns = rng.randint(2, most_rows), rng.randint(2, most_columns)
-        cells = grid_cells(rng, rows, columns, rng.choice((0.0, 0.0, 0.06, 0.12)))
+        cells = grid_cells(rng, rows, columns, rng.choice(self.habits.spans))
         self._fill(cells, columns, usable)
-        widths = self._widths(cells, columns, font, pad, width)
+        if self.habits.whole_words:
+            self._shorten(cells, (font, head), width / columns - 2 * pad)
+        least = self._least_widths(cells, columns, (font, head), pad)
+        widths = self._widths(cells, least, font, pad, width)
         heights = self._heights(cells, rows, widths, (font, head), pad, leading)
         while heights and sum(heights) > height:
             heights.pop()
@@ -128,18 +175,43 @@ class TableSetter:
         for cell in cells:
             cell.rows = min(cell.rows, rows - cell.row)
         x0 = left + rng.choice((0.0, (width - sum(widths)) / 2))
+        if self.habits.anywhere and rng.random() < self.habits.anywhere:
+            x0 = left + rng.uniform(0.0, max(0.0, width - sum(widths)))
         xs = [x0 + sum(widths[:n]) for n in range(columns + 1)]
         ys = [top + sum(heights[:n]) for n in range(rows + 1)]
         ink = self._rules(page, cells, xs, ys, max(1, font.size // 18))
         return self._draw(page, cells, xs, ys, ink, (font, head), pad, leading, quick)
 
-    def _widths(self, cells: list[Cell], columns: int, font: SizedFont, pad: float, most: float) -> list[float]:
-        widths = [font.size * 1.5] * columns
+    def _shorten(self, cells: list[Cell], fonts: tuple[SizedFont, SizedFont], room: float) -> None:
+        """Leave out words wider than a column; a number stands where nothing is left."""
+        for cell in cells:
+            short = [word for word in cell.words if fonts[cell.row == 0].length(word) * 1.02 < room]
+            cell.words = short if short or not cell.words else [str(self.rng.randint(0, 99))]
+
+    def _least_widths(
+        self, cells: list[Cell], columns: int, fonts: tuple[SizedFont, SizedFont], pad: float
+    ) -> list[float]:
+        """Widths of columns in which no word must be broken; 0 where words may be."""
+        least = [0.0] * columns
+        if not self.habits.whole_words:
+            return least
+        for cell in cells:
+            longest = max((fonts[cell.row == 0].length(word) for word in cell.words), default=0.0)
+            for column in range(cell.column, cell.column + cell.columns):
+                least[column] = max(least[column], (longest * 1.02 + 2 * pad) / cell.columns)
+        return least
+
+    def _widths(self, cells: list[Cell], least: list[float], font: SizedFont, pad: float, most: float) -> list[float]:
+        """Widths of columns as their cells need them, at most `most` together, and `least` each if that can be."""
+        widths = [max(font.size * 1.5, needed) for needed in least]
         for cell in cells:
             need = (font.length(" ".join(cell.words)) * 1.08 + 2 * pad) / cell.columns
             for column in range(cell.column, cell.column + cell.columns):
                 widths[column] = max(widths[column], min(need, most * 0.5))
-        scale = most / sum(widths)
+        scale, narrowest = most / sum(widths), sum(least)
+        if scale < 1 and 0 < narrowest < most:
+            part = (most - narrowest) / (sum(widths) - narrowest)
+            return [low + part * (wide - low) for low, wide in zip(least, widths, strict=True)]
         if scale < 1 or self.rng.random() < 0.4:
             widths = [w * scale for w in widths]
         return widths
@@ -167,18 +239,24 @@ class TableSetter:
 
     def _rules(self, page: Image.Image, cells: list[Cell], xs: list[float], ys: list[float], weight: int) -> Box:
         rng, draw = self.rng, ImageDraw.Draw(page)
-        style = rng.choices(("all", "rows", "head", "outer", "none"), (0.45, 0.2, 0.2, 0.05, 0.1))[0]
+        styles, shares = zip(*self.habits.rules, strict=True)
+        style = rng.choices(styles, shares)[0]
         tone = rng.choice((255, 255, 160, 90))
         shade = rng.randint(15, 60) if rng.random() < 0.25 else 0
         if shade:
             draw.rectangle((xs[0], ys[0], xs[-1], ys[1]), fill=shade)
+        if style == "bands":
+            for row in range(1, len(ys) - 1, 2):
+                draw.rectangle((xs[0], ys[row], xs[-1], ys[row + 1]), fill=shade or 30)
         for cell in cells:
             x1, y1 = xs[cell.column], ys[cell.row]
             x2, y2 = xs[cell.column + cell.columns], ys[cell.row + cell.rows]
             if style == "all":
                 draw.rectangle((x1, y1, x2, y2), outline=tone, width=weight)
-            elif style == "rows" or (style == "head" and cell.row == 0):
+            elif style == "rows" or (style in ("head", "under", "columns") and cell.row == 0):
                 draw.line((x1, y2, x2, y2), tone, weight)
+            if style == "columns" and cell.column:
+                draw.line((x1, y1, x1, y2), tone, weight)
         if style == "head":
             draw.line((xs[0], ys[0], xs[-1], ys[0]), tone, weight)
             draw.line((xs[0], ys[-1], xs[-1], ys[-1]), tone, weight)
@@ -200,6 +278,8 @@ class TableSetter:
     ) -> Block | None:
         """Print the cells and write the HTML; a tag stands where its cell's text begins."""
         aligned = [self.rng.choice(("left", "left", "centre", "right")) for _ in xs[1:]]
+        if self.habits.aligned_left and self.rng.random() < self.habits.aligned_left:
+            aligned = ["left"] * len(aligned)
         text, points = "", list[Point]()
 
         def write(markup: str, at: Point) -> None:
