@@ -3,7 +3,8 @@ DIR`.
 
 The pages are made from seeds (fonts and texts the training never shows), so every checkpoint sees the same
 pictures. "density" is a book of its own kind; "prose" is more of what training reads (training.texts), at most 1,024
-tokens a page: the set that the targets of the densities were set on.
+tokens a page: the set that the targets of the densities were set on. Beside single pages there are several in one pass
+and questions where words stand.
 """
 
 from __future__ import annotations
@@ -23,21 +24,27 @@ from torch import Tensor
 from training.augment import draw_look, paint_tiles, paint_view
 from training.config import load_config
 from training.export import from_checkpoint, read_weights
-from training.metrics import Reading, summary
+from training.metrics import Reading, location_summary, several_summary, summary
 from training.model import Reader
-from training.pages import Kind, PageMaker, Sample
+from training.pages import Exercise, Kind, PageMaker, Sample
 from training.pages.kinds import BLANK, SMALLEST
 from training.pages.maker import MOST_TOKENS
-from training.targets import Vocabulary
+from training.targets import Task, Vocabulary
 
 SEED = 20261129
 MOST_NEW = 1800
 """Tokens after which a page counts as not ended."""
 
 
+_TOGETHER = (Kind(1), Kind(2), Kind(2, genre="document"), Kind(BLANK))
+_TOGETHER_SHARES = (0.35, 0.35, 0.2, 0.1)
+"""Kinds of pages in one pass and their shares."""
+
+
 @dataclass(frozen=True)
 class Group:
-    """Pages of one kind, read together. `longest` is the most tokens that a page may ask for."""
+    """Pages of one kind, read together. `longest` is the most tokens that a page may ask for. For several pages in one
+    pass, `pages` counts the passes, each of `together` pages of mixed kinds; for questions it counts these."""
 
     name: str
     kind: Kind
@@ -45,6 +52,16 @@ class Group:
     most: int = MOST_NEW
     split: str = "test"
     longest: int = MOST_TOKENS
+    task: Task = Task.READ
+    together: int = 1
+
+    def exercise(self, maker: PageMaker) -> Exercise:
+        """The next example."""
+        if self.task is Task.READ:
+            return Exercise.of(self.page(maker))
+        if self.task is Task.LOCATE:
+            return maker.exercise(self.task, [self.kind])
+        return maker.exercise(self.task, maker.rng.choices(_TOGETHER, _TOGETHER_SHARES, k=self.together))
 
     def page(self, maker: PageMaker) -> Sample:
         """The next page that is not too long."""
@@ -66,19 +83,23 @@ GROUPS = (
     Group("documents, crops 2x3", Kind(3, (2, 3), genre="document"), 24, 2600),
     Group("tables", Kind(2, genre="table"), 30, 2600),
     *(Group(f"prose {level}", Kind(level, clean=True), 50, split="prose", longest=1024) for level in range(4)),
+    Group("two pages", Kind(2), 15, 2600, task=Task.SEVERAL, together=2),
+    Group("three pages", Kind(2), 10, 2600, task=Task.SEVERAL, together=3),
+    Group("locate", Kind(2), 60, 128, task=Task.LOCATE),
+    Group("locate, crops 2x3", Kind(3, (2, 3)), 30, 128, task=Task.LOCATE),
 )
 
 
-def _make(job: tuple[Path, int, Group]) -> list[Sample]:
+def _make(job: tuple[Path, int, Group]) -> list[Exercise]:
     pack, index, group = job
     maker = PageMaker(pack, group.split, SEED + index)
-    return [group.page(maker) for _ in range(group.pages)]
+    return [group.exercise(maker) for _ in range(group.pages)]
 
 
 def held_out(
     pack: Path, share: float, processes: int, only: tuple[str, ...] = ()
-) -> Iterator[tuple[Group, list[Sample]]]:
-    """Groups (all, or those named) with their pages; `share` < 1 keeps the first pages of each."""
+) -> Iterator[tuple[Group, list[Exercise]]]:
+    """Groups (all, or those named) with their examples; `share` < 1 keeps the first pages of each."""
     wanted = [
         (pack, i, replace(g, pages=max(1, round(g.pages * share))))
         for i, g in enumerate(GROUPS)
@@ -106,16 +127,21 @@ def read(
     vocabulary: Vocabulary,
     view: Tensor,
     tiles: Tensor | None,
-    grid: tuple[int, int] | None,
-    most: int,
+    group: Group,
+    questions: list[list[int]],
     chunk: int,
 ) -> list[tuple[str, bool]]:
-    """Output text of each page and whether it ended by itself."""
-    tokens = torch.cat([net.encode(part).tokens for part in view.split(chunk)])
+    """Output text of each example and whether it ended by itself. `questions` [examples] are ids behind the pages that
+    differ (empty ones: the task's own prompt)."""
+    tokens, grid = torch.cat([net.encode(part).tokens for part in view.split(chunk)]), group.kind.grid
     near = None
     if tiles is not None and grid is not None:
         near = torch.cat([net.encode(part).tokens for part in tiles.split(chunk)]).unflatten(0, (-1, grid[1], grid[0]))
-    ids = net.generate(net.arrange(tokens, near), vocabulary.prompt, most)
+    visual = net.arrange(tokens, near).unflatten(0, (-1, group.together)).flatten(1, 2)
+    if group.task is Task.LOCATE:
+        ids = [net.generate(rows, ask, group.most)[0] for rows, ask in zip(visual.split(1), questions, strict=True)]
+    else:
+        ids = net.generate(visual, vocabulary.prompts[group.task], group.most)
     return [(vocabulary.decode(row), row[-1] == vocabulary.end) for row in ids]
 
 
@@ -138,19 +164,22 @@ def evaluate(
     vocabulary = Vocabulary(pack / "tokenizer.json")
     figures: dict[str, dict[str, float]] = {}
     readings: list[Reading] = []
-    for group, samples in held_out(pack, share, processes, only):
+    figure = {Task.READ: summary, Task.SEVERAL: several_summary, Task.LOCATE: location_summary}
+    for group, examples in held_out(pack, share, processes, only):
         if time.monotonic() - begin > deadline:
             print(f"{group.name}: left out, time is up", flush=True)
             continue
         done: list[Reading] = []
-        for first in range(0, len(samples), batch):
-            part = samples[first : first + batch]
-            view, tiles = pictures(part, group.kind.grid, SEED + first)
+        for first in range(0, len(examples), batch):
+            part = examples[first : first + batch]
+            view, tiles = pictures([page for e in part for page in e.pages], group.kind.grid, SEED + first)
             sent = None if tiles is None else tiles.to(device)
-            texts = read(net, vocabulary, view.to(device), sent, group.kind.grid, group.most, 8)
-            for sample, (output, ended) in zip(part, texts, strict=True):
-                done.append(Reading(group.name, output, vocabulary.decode(sample.ids.tolist()), ended))
-        figures[group.name] = summary(done)
+            questions = [e.ids[: e.asked].tolist() for e in part]
+            texts = read(net, vocabulary, view.to(device), sent, group, questions, 8)
+            for example, (output, ended) in zip(part, texts, strict=True):
+                truth = vocabulary.decode(example.ids[example.asked :].tolist())
+                done.append(Reading(group.name, output, truth, ended))
+        figures[group.name] = figure[group.task](done)
         readings += done
         print(f"{time.monotonic() - begin:6.1f} s  {group.name}: {json.dumps(figures[group.name])}", flush=True)
     return figures, readings

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 _TAG = re.compile(r"<\|det\|>(.*?)<\|/det\|>", re.S)
 _BOX = re.compile(r"<\|det\|>(\w+) \[(\d+), (\d+), (\d+), (\d+)\]<\|/det\|>")
+_PLACE = re.compile(r"<\|ref\|>.*?<\|/ref\|><\|det\|>\[\[(\d+), (\d+), (\d+), (\d+)\]\]<\|/det\|>", re.S)
+_PAGE_MARK = "<PAGE>"
 
 Box = tuple[int, int, int, int]
 
@@ -34,6 +36,12 @@ def edit_distance(a: str, b: str) -> int:
 def boxes(output: str) -> list[tuple[str, Box]]:
     """Labels and boxes of the well-formed blocks of an output."""
     return [(m[1], (int(m[2]), int(m[3]), int(m[4]), int(m[5]))) for m in _BOX.finditer(output)]
+
+
+def place(output: str) -> Box | None:
+    """Where an answer says that the words asked for stand; None when it says nothing of the kind."""
+    found = _PLACE.search(output)
+    return (int(found[1]), int(found[2]), int(found[3]), int(found[4])) if found else None
 
 
 def overlap(a: Box, b: Box) -> float:
@@ -89,3 +97,28 @@ def summary(readings: list[Reading]) -> dict[str, float]:
         "labels_right": round(100 * float(np.mean(same)), 2),
         "block_count_right": round(100 * float(np.mean(counts)), 2),
     }
+
+
+def several_summary(readings: list[Reading]) -> dict[str, float]:
+    """Figures of passes over several pages: those of pages, of the whole texts without page marks (boxes and labels
+    may be matched across pages), and in percent how often there were as many marks as pages."""
+    same = [r.output.count(_PAGE_MARK) == r.truth.count(_PAGE_MARK) for r in readings]
+    unmarked = [
+        replace(r, output=r.output.replace(_PAGE_MARK, ""), truth=r.truth.replace(_PAGE_MARK, "")) for r in readings
+    ]
+    return summary(unmarked) | {"page_marks_right": round(100 * float(np.mean(same)), 2)}
+
+
+def location_summary(readings: list[Reading]) -> dict[str, float]:
+    """Figures of answers to questions where words stand: mean overlap and, in percent, how many boxes overlap by half
+    (no box: no overlap); in percent how many absent words were answered with no box."""
+    pairs = [(place(r.output), place(r.truth)) for r in readings]
+    scores = [overlap(read, true) if read else 0.0 for read, true in pairs if true]
+    silent = [read is None for read, true in pairs if not true]
+    facts: dict[str, float] = {"questions": len(readings), "absent": len(silent)}
+    if scores:
+        half = float(np.mean([score >= 0.5 for score in scores]))
+        facts |= {"box_iou": round(float(np.mean(scores)), 4), "boxes_right": round(100 * half, 2)}
+    if silent:
+        facts["absent_right"] = round(100 * float(np.mean(silent)), 2)
+    return facts
