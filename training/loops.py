@@ -20,12 +20,12 @@ MOST = 40
 
 _LEAST = 3
 _SHORTER = 12
-"""Longest stumble of tokens that are no loop."""
+"""Longest stumble of tokens from elsewhere on the page, and of any tokens."""
 
 _MARKS = ("-", "=", "*", "_", ".", "..", "#", "~", "+", "0", "1", "|", "/", "        ", " .", " -", "\n")
-_KINDS = (0.35, 0.35, 0.15, 0.15)
-"""Shares of stumbles: one mark again and again; the last 1 to 8 tokens again and again; tokens from elsewhere on the
-page; any tokens."""
+_KINDS = (0.3, 0.25, 0.25, 0.1, 0.1)
+"""Shares of stumbles: one mark again and again; the last 1 to 8 tokens again and again; text of another page, as the
+model invents it where it is lost; tokens from elsewhere on the page; any tokens."""
 
 _LONGEST_CYCLE = 8
 
@@ -56,10 +56,8 @@ def loop_marks(vocabulary: Vocabulary, device: torch.device) -> Tensor:
     return torch.tensor([vocabulary.encode(mark)[0] for mark in _MARKS], device=device)
 
 
-def draw_stumbles(
-    ids: Tensor, length: Tensor, first: Tensor | int, share: float, marks: Tensor, text_ids: range
-) -> Stumble:
-    """Stumbles for a share of the rows, anywhere from token `first` to the last.
+def draw_stumbles(ids: Tensor, length: Tensor, share: float, marks: Tensor, text_ids: range) -> Stumble:
+    """Stumbles for a share of the rows, anywhere before their last token.
 
     ids [B, T] and length [B] of the right text; marks as of `loop_marks`; any token is one of `text_ids`."""
     rows, device = len(ids), ids.device
@@ -68,18 +66,21 @@ def draw_stumbles(
         return (torch.rand(rows, device=device) * most).long()
 
     kind = torch.bucketize(torch.rand(rows, device=device), torch.tensor(_KINDS[:-1], device=device).cumsum(0))
-    place = first + below(length - first)
-    kind = torch.where((place < 1) | (length < _LONGEST_CYCLE), 0, kind)
-    longest = torch.where(kind < 2, MOST, _SHORTER)
+    place = below(length)
+    short = length < _LONGEST_CYCLE
+    kind = torch.where((place < 1) | short | ((kind == 2) & short.roll(1)), 0, kind)
+    longest = torch.where(kind < 3, MOST, _SHORTER)
     count = _LEAST + below(longest - _LEAST + 1)
     count = torch.where(torch.rand(rows, device=device) < share, count, 0)
     step = torch.arange(MOST, device=device)[None]
     one = marks[torch.randint(len(marks), (rows, 1), device=device)].expand(-1, MOST)
     cycle = torch.minimum(1 + below(_LONGEST_CYCLE), place.clamp(min=1))[:, None]
     again = ids.gather(1, (place[:, None] - cycle + step % cycle).clamp(min=0))
-    elsewhere = ids.gather(1, (below(length)[:, None] + step) % (length - 1).clamp(min=1)[:, None])
+    slices = []
+    for text, long in ((ids.roll(1, 0), length.roll(1)), (ids, length)):
+        slices.append(text.gather(1, (below(long)[:, None] + step) % (long - 1).clamp(min=1)[:, None]))
     random = torch.randint(text_ids.start, text_ids.stop, (rows, MOST), device=device)
-    junk = torch.stack([one, again, elsewhere, random]).gather(0, kind[None, :, None].expand(1, -1, MOST))[0]
+    junk = torch.stack([one, again, *slices, random]).gather(0, kind[None, :, None].expand(1, -1, MOST))[0]
     return Stumble(place, count, junk)
 
 

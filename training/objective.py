@@ -61,7 +61,7 @@ class Weights:
     places: float = 0.1
     balance: float = 0.01
     noise: float = 0.06
-    stumbles: float = 0.25
+    stumbles: float = 0.3
 
 
 class AuxiliaryHeads(nn.Module):
@@ -225,7 +225,7 @@ class Objective:
         if not self.weights.stumbles or batch.task is Task.LOCATE:
             return ids, targets
         marks, text_ids = loop_marks(self.vocabulary, ids.device), self.vocabulary.text_ids
-        stumble = draw_stumbles(ids, batch.length, 0, self.weights.stumbles, marks, text_ids)
+        stumble = draw_stumbles(ids, batch.length, self.weights.stumbles, marks, text_ids)
         return given_ids(ids, stumble), stumbled(targets, batch.length, stumble)
 
     def _inputs(self, visual: Tensor, ids: Tensor, task: Task, asked: Tensor | None) -> tuple[Tensor, int]:

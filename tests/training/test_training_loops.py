@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +65,10 @@ def test_rows_without_a_stumble_are_as_they_were() -> None:
 
 def drawn(rows: int, share: float) -> tuple[Stumble, Any, Any]:
     torch.manual_seed(3)
-    ids = torch.arange(100, 160).expand(rows, -1)
+    ids = torch.arange(100, 160) + 100 * (torch.arange(rows)[:, None] % 2)
     length = torch.where(torch.arange(rows) % 5 == 0, 1, 50)  # blank pages among them
     marks = loop_marks(VOCABULARY, torch.device("cpu"))
-    return draw_stumbles(ids, length, 0, share, marks, VOCABULARY.text_ids), length, marks
+    return draw_stumbles(ids, length, share, marks, VOCABULARY.text_ids), length, marks
 
 
 def test_the_share_of_rows_asked_for_stumbles_within_the_text() -> None:
@@ -77,27 +79,28 @@ def test_the_share_of_rows_asked_for_stumbles_within_the_text() -> None:
     assert int(case.place.max()) == 49
 
 
-def test_wrong_tokens_are_runs_repetitions_other_parts_of_the_page_and_any_tokens() -> None:
+def test_wrong_tokens_are_runs_repetitions_text_of_this_and_of_other_pages_and_any_tokens() -> None:
     case, length, marks = drawn(4000, 1.0)
-    kinds = {"run": 0, "again": 0, "elsewhere": 0, "other": 0}
-    for place, count, long, row in zip(
-        case.place.tolist(), case.count.tolist(), length.tolist(), case.junk.tolist(), strict=True
+    kinds = Counter[str]()
+    for number, (place, count, long, row) in enumerate(
+        zip(case.place.tolist(), case.count.tolist(), length.tolist(), case.junk.tolist(), strict=True)
     ):
-        junk = row[:count]
-        cycle = next(
-            (n for n in range(1, min(place, 8) + 1) if junk == (list(range(100, 160))[place - n : place] * 40)[:count]),
-            None,
-        )
+        junk, first = row[:count], 100 + 100 * (number % 2)
+        before = list(range(first, first + place))
+        text = [token % 100 for token in junk]
         if len(set(junk)) == 1 and junk[0] in marks.tolist():
-            kinds["run"] += 1
-        elif cycle:
-            kinds["again"] += 1
-        elif all(100 <= token < 100 + long - 1 for token in junk) and junk[1] == junk[0] + 1:
-            kinds["elsewhere"] += 1
+            kind = "run"
+        elif any(junk == (before[-cycle:] * MOST)[:count] for cycle in range(1, min(place, 8) + 1)):
+            kind = "again"
+        elif max(text) < 49 and all(b == (a + 1) % 49 for a, b in pairwise(text)) and max(junk) < 300:
+            kind = "this page" if junk[0] // 100 == first // 100 else "another page"
         else:
-            kinds["other"] += 1
-        assert long > 1 or junk[0] in marks.tolist(), "a blank page has no text to repeat"
-    assert all(count > 300 for count in kinds.values()), kinds
+            kind = "any"
+        kinds[kind] += 1
+        assert long > 1 or kind == "run", "a blank page has no text to repeat"
+        assert count <= (MOST if kind in ("run", "again", "another page") else 12)
+    assert set(kinds) == {"run", "again", "this page", "another page", "any"}
+    assert all(count > 200 for count in kinds.values()), kinds
 
 
 def test_the_end_of_a_run_counts_more_and_one_more_inside_a_long_run_less() -> None:
