@@ -20,15 +20,15 @@ class Recipe:
 
     seconds: float = 1200.0
     steps: int = 10**9
-    muon_rate: float = 1.2e-3
-    adam_rate: float = 7e-4
+    muon_rate: float = 1.0e-3
+    adam_rate: float = 6e-4
     decay: float = 0.05
     warm_up: float = 0.03
     pages: int = 48
-    base_levels: tuple[float, ...] = (0.10, 0.19, 0.29, 0.32, 0.06, 0.04)
-    base_genres: tuple[float, ...] = (0.43, 0.27, 0.15, 0.15)
+    base_levels: tuple[float, ...] = (0.11, 0.20, 0.28, 0.34, 0.04, 0.03)
+    base_genres: tuple[float, ...] = (0.55, 0.19, 0.13, 0.13)
     crop_levels: tuple[float, ...] = (0.03, 0.08, 0.20, 0.66, 0.0, 0.03)
-    crop_genres: tuple[float, ...] = (0.30, 0.30, 0.06, 0.34)
+    crop_genres: tuple[float, ...] = (0.22, 0.28, 0.12, 0.38)
     crop_pages: tuple[int, ...] = (48, 24, 48, 48, 48, 48)
     crop_shares: tuple[float, ...] = (0.52, 0.24, 0.08, 0.08, 0.04, 0.04)
     together_pages: tuple[int, ...] = (2, 3, 4)
