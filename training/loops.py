@@ -8,6 +8,7 @@ token that was due before: not to begin, and to leave at any time.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 import torch.nn.functional as F
@@ -51,21 +52,22 @@ class Stumble:
     """[B, MOST] their ids; those from `count` on are not used"""
 
 
-def loop_marks(vocabulary: Vocabulary, device: torch.device) -> Tensor:
-    """Ids [M] of tokens that runs consist of."""
-    return torch.tensor([vocabulary.encode(mark)[0] for mark in _MARKS], device=device)
+def loop_marks(vocabulary: Vocabulary) -> list[int]:
+    """Ids of tokens that runs consist of."""
+    return [vocabulary.encode(mark)[0] for mark in _MARKS]
 
 
 def draw_stumbles(ids: Tensor, length: Tensor, share: float, marks: Tensor, text_ids: range) -> Stumble:
     """Stumbles for a share of the rows, anywhere before their last token.
 
-    ids [B, T] and length [B] of the right text; marks as of `loop_marks`; any token is one of `text_ids`."""
+    ids [B, T] and length [B] of the right text; marks [M] are `loop_marks`; any token is one of `text_ids`."""
     rows, device = len(ids), ids.device
 
     def below(most: Tensor | float) -> Tensor:
         return (torch.rand(rows, device=device) * most).long()
 
-    kind = torch.bucketize(torch.rand(rows, device=device), torch.tensor(_KINDS[:-1], device=device).cumsum(0))
+    dice = torch.rand(rows, device=device)
+    kind = torch.stack([dice >= edge for edge in accumulate(_KINDS[:-1])]).sum(0)
     place = below(length)
     short = length < _LONGEST_CYCLE
     kind = torch.where((place < 1) | short | ((kind == 2) & short.roll(1)), 0, kind)

@@ -7,7 +7,7 @@ afresh in every leg.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -173,6 +173,8 @@ class Objective:
         self.characters: Callable[..., Tensor] = _characters
         self.tokens: Callable[..., Sums] = _tokens
         self._tower: Callable[..., tuple[Tensor, Tensor]] | None = None
+        self.marks = loop_marks(vocabulary)
+        self._constants: dict[tuple[torch.device, tuple[int, ...]], Tensor] = {}
         self.filled = False
         """Whether chunks are filled up."""
 
@@ -218,14 +220,21 @@ class Objective:
         columns, rows = batch.grid
         return self.net.arrange(tokens, near.unflatten(0, (-1, rows, columns))), loss + more
 
+    def _on(self, device: torch.device, ids: Sequence[int]) -> Tensor:
+        """Ids [N] on the device. Copied once: at a copy the host waits for all that the device has been given to do."""
+        key = device, tuple(ids)
+        if key not in self._constants:
+            self._constants[key] = torch.tensor(ids, dtype=torch.long, device=device)
+        return self._constants[key]
+
     def _course(self, batch: Batch) -> tuple[Tensor, TokenTargets]:
         """Ids that are given, and what is wanted before each of them: the text, with stumbles in some rows. Answers to
         questions are too short to stumble in."""
         ids, targets = batch.ids.long(), token_targets(batch)
         if not self.weights.stumbles or batch.task is Task.LOCATE:
             return ids, targets
-        marks, text_ids = loop_marks(self.vocabulary, ids.device), self.vocabulary.text_ids
-        stumble = draw_stumbles(ids, batch.length, self.weights.stumbles, marks, text_ids)
+        marks = self._on(ids.device, self.marks)
+        stumble = draw_stumbles(ids, batch.length, self.weights.stumbles, marks, self.vocabulary.text_ids)
         return given_ids(ids, stumble), stumbled(targets, batch.length, stumble)
 
     def _inputs(self, visual: Tensor, ids: Tensor, task: Task, asked: Tensor | None) -> tuple[Tensor, int]:
@@ -234,7 +243,7 @@ class Objective:
         embed, config = self.net.model.embed_tokens, self.net.config
         batch, device = ids.shape[0], ids.device
         bos = torch.full((batch, 1), config["bos_token_id"], device=device)
-        prompt = torch.tensor(self.vocabulary.prompts[task], dtype=torch.long, device=device).expand(batch, -1)
+        prompt = self._on(device, self.vocabulary.prompts[task]).expand(batch, -1)
         given = ids[:, :-1]
         span = self.vocabulary.text_ids
         wrong = torch.randint(span.start, span.stop, given.shape, device=device)

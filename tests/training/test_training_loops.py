@@ -67,7 +67,7 @@ def drawn(rows: int, share: float) -> tuple[Stumble, Any, Any]:
     torch.manual_seed(3)
     ids = torch.arange(100, 160) + 100 * (torch.arange(rows)[:, None] % 2)
     length = torch.where(torch.arange(rows) % 5 == 0, 1, 50)  # blank pages among them
-    marks = loop_marks(VOCABULARY, torch.device("cpu"))
+    marks = torch.tensor(loop_marks(VOCABULARY))
     return draw_stumbles(ids, length, share, marks, VOCABULARY.text_ids), length, marks
 
 
