@@ -24,6 +24,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from training import export
+from training.attention import check_kernels, use_kernels
 from training.config import Config, default_config, load_config, tiny_config
 from training.loader import Loader
 from training.model import Reader
@@ -91,8 +92,13 @@ class Trainer:
         """Seconds spent waiting for pages."""
         self.whole_compiled = False
 
-    def compile(self) -> None:
-        """Compile the network for the device; see `step` for what happens when that cannot be run."""
+    def compile(self, kernels: bool = True) -> None:
+        """Compile the network for the GPU, with attention by its own kernels if they pass their check and are wanted;
+        see `step` for what happens when that cannot be run."""
+        reason = check_kernels(self.device) if kernels else "not wanted"
+        use_kernels(not reason)
+        if reason:
+            self.log(event="attention without its kernels", reason=reason)
         torch._dynamo.config.recompile_limit = 64
         self.objective.compile()
         self.whole_compiled = True
@@ -115,13 +121,15 @@ class Trainer:
         return norm
 
     def step(self, loader: Loader, progress: float) -> dict[str, Tensor]:
-        """One update. When compiled code fails, all but the tower is run as it is written from then on."""
+        """One update. When compiled code fails, all but the tower is run as it is written from then on, and attention
+        without its kernels."""
         try:
             return self._step(loader, progress)
         except (RuntimeError, AssertionError) as error:
             if not self.whole_compiled:
                 raise
             self.log(event="compiled step failed, only the tower stays compiled", error=str(error)[:500])
+            use_kernels(False)
             self.objective.compile(tower_alone=True)
             self.whole_compiled = False
             self.adam.zero_grad(set_to_none=True)
@@ -223,7 +231,14 @@ def _agreed(value: float, device: torch.device) -> float:
 
 
 def train(
-    recipe: Recipe, pack: Path, out: Path, init: Path | None, config: Config, resume: bool, workers: int
+    recipe: Recipe,
+    pack: Path,
+    out: Path,
+    init: Path | None,
+    config: Config,
+    resume: bool,
+    workers: int,
+    kernels: bool = True,
 ) -> list[float]:
     """Run a leg (or the rest of one); answers the language loss of every step."""
     sys.setswitchinterval(5e-4)  # the thread that gathers pages must not hold up the one that drives the device
@@ -246,7 +261,7 @@ def train(
     elif init is not None:
         export.from_checkpoint(trainer.net, {k: v.float() for k, v in export.read_weights(init).items()})
     if device.type == "cuda":
-        trainer.compile()
+        trainer.compile(kernels)
     torch.manual_seed(recipe.seed * 100 + rank + start)
     log(
         event="begin",
@@ -340,6 +355,12 @@ def main() -> None:
     parser.add_argument("--adam-rate", type=float, default=Recipe.adam_rate)
     parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="page makers a process")
     parser.add_argument("--seed", type=int, default=Recipe.seed)
+    parser.add_argument(
+        "--attention",
+        choices=("kernels", "plain"),
+        default="kernels",
+        help="on a GPU: by kernels of its own (left out when they fail their check), or by those of PyTorch",
+    )
     parser.add_argument("--smoke", action="store_true", help="two CPU minutes on a tiny model; fails if the loss stays")
     args = parser.parse_args()
     if args.smoke:
@@ -359,7 +380,7 @@ def main() -> None:
         seed=args.seed,
     )
     config = load_config(args.init) if args.init else default_config()
-    train(recipe, args.pack, args.out, args.init, config, args.resume, args.workers)
+    train(recipe, args.pack, args.out, args.init, config, args.resume, args.workers, args.attention == "kernels")
 
 
 if __name__ == "__main__":

@@ -10,32 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from training.attention import relative_attention
 from training.config import Config
 from training.resample import cubic_matrix, linear_matrix, resize_grid
-
-
-def relative_attention(q: Tensor, k: Tensor, v: Tensor, rel_h: Tensor, rel_w: Tensor, rows: int, cols: int) -> Tensor:
-    """Attention over a rows x cols grid with bias q.Rh[i - i'] + q.Rw[j - j'].
-
-    q, k, v: [B, heads, rows * cols, d]; rel_h: [2 * rows - 1, d]; rel_w: [2 * cols - 1, d]. The bias is
-    exact, not materialised: q is extended by its products with the tables, k by one-hot rows and columns, so
-    that the extended dot product is the biased score.
-    """
-    batch, heads, count, depth = q.shape
-    device, dtype = q.device, q.dtype
-    row, col = torch.arange(rows, device=device), torch.arange(cols, device=device)
-    table_h = rel_h.to(dtype)[row[:, None] - row[None] + rows - 1]
-    table_w = rel_w.to(dtype)[col[:, None] - col[None] + cols - 1]
-    grid = q.reshape(batch, heads, rows, cols, depth)
-    bias_h = torch.einsum("bnhwc,hkc->bnhwk", grid, table_h).reshape(batch, heads, count, rows)
-    bias_w = torch.einsum("bnhwc,wkc->bnhwk", grid, table_w).reshape(batch, heads, count, cols)
-    one_h = torch.eye(rows, device=device, dtype=dtype).repeat_interleave(cols, 0)
-    one_w = torch.eye(cols, device=device, dtype=dtype).repeat(rows, 1)
-    one = torch.cat([one_h, one_w], 1).expand(batch, heads, -1, -1)
-    fill = -(depth + rows + cols) % 32  # attention kernels want head sizes that are multiples of 32
-    query = F.pad(torch.cat([q * depth**-0.5, bias_h, bias_w], -1), (0, fill))
-    key = F.pad(torch.cat([k, one], -1), (0, fill))
-    return F.scaled_dot_product_attention(query, key, v, scale=1.0)
 
 
 class SamAttention(nn.Module):
