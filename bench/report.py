@@ -140,6 +140,11 @@ def gate(report: dict[str, Any]) -> str:
         "so that only many pages make the interval narrow."
         + (" f32 (FAST) tells what FAST changes without quantised weights." if "f32 (FAST)" in by_name else "") + "\n",
         table(head, [row(c) for c in report["choices"]]), ""]
+    kept = {"exact": "exact_kept", "fast": "kept", "integer": "integer_kept"}
+
+    def held(precision: str, keeps: bool, c: dict[str, Any]) -> str:
+        return f"{precision.upper()} {'kept' if keeps else 'NOT KEPT'} on {c['pages']} pages"
+
     for profile, picked in report["picks"].items():
         bounds = picked["bounds"]
         types = ", ".join(f"{module} {dtype}" for module, dtype in picked["types"].items())
@@ -150,8 +155,8 @@ def gate(report: dict[str, Any]) -> str:
         text.append(
             f"**{profile}** (NLL at most +{bounds['nll']} %, CER at most +{bounds['errors']} points at the "
             f"upper end{size}): {types}. {measured['exact']['bytes'] / 2**20:.1f} MiB; NLL {losses}; CER {errors}. "
-            f"{'Kept' if picked['kept'] and picked['size_kept'] else 'NOT KEPT'}; with integer products in vision "
-            f"too: {'kept' if picked['integer_kept'] else 'NOT KEPT'}.\n")
+            f"{', '.join(held(p, picked[key], measured[p]) for p, key in kept.items())}"
+            f"{'' if picked['size_kept'] else '; TOO LARGE'}.\n")
     return "\n".join(text)
 
 
@@ -183,8 +188,8 @@ def report_format() -> str:
 (`truth`: the pages' own text; `reading`: what f32 reads, for checkpoints with another grammar), `engine`, `pages` and
 `pages_asked` (fewer are measured where `--seconds` ends the run), `module_weights` (numbers in each module), `choices`
 (below), `picks` (by profile: `types` by module, `expected_loss` as the sum of the single modules, null where nothing
-was picked, names of the measured `exact`, `fast` and `integer` choices, `bounds`, whether they and the size were kept,
-and whether INTEGER keeps them too).
+was picked, names of the measured `exact`, `fast` and `integer` choices, `bounds`, whether EXACT, FAST and INTEGER keep
+them (`exact_kept`, `kept`, `integer_kept`), each on its own pages, and whether the size is kept).
 Modules: {', '.join(MODULES)}. Bounds: {bounds}.
 
 | field of a choice | meaning |
@@ -204,10 +209,11 @@ Modules: {', '.join(MODULES)}. Bounds: {bounds}.
 `engine/uocr/convert/policy.toml`. How a type is picked: a module's loss is its change of NLL or its KL (in percent of
 f32's NLL), whichever is larger, and losses are taken to add up; from every module in the smallest type, bits are given
 back one module at a time where a byte buys most, and the cheapest rung that keeps the bounds when measured as a whole
-is taken. Pages are shared out to one process a processor; results do not depend on how many there are. Every page is
-measured with all choices before the next is begun, and `--seconds` ends a run after whole pages; a run in the same
-folder goes on. `--no-pick` holds the types of the policy to the bounds. On the full checkpoint: `--along reading
---one-at-a-time`.
+is taken. Pages are shared out to one process a processor; results do not depend on how many there are. Choices that
+see a page alike, bit by bit, share its visual rows. Every page is measured with all choices before the next is begun,
+and `--seconds` ends a run after whole pages; a run in the same folder goes on. `--compared-pages N` scores EXACT on the
+first N pages, and what models are read in (`--many`) on all: intervals are per choice, narrow where it counts.
+`--no-pick` holds the types of the policy to the bounds. On the full checkpoint: `--along reading --one-at-a-time`.
 """
 
 

@@ -8,7 +8,6 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,14 @@ from bench.gate.choices import (
     MODULES,
     QUANTISED,
     REFERENCE,
+    SHIPPED,
     Choice,
     assignment,
     compared_choices,
     module_choices,
+    module_of,
     profile_choices,
+    shipped_choices,
 )
 from bench.gate.evaluate import Evaluation, Journal, OutOfTime, Results
 from bench.gate.figures import Figures, figures
@@ -37,11 +39,6 @@ from bench.quality.generated import in_turn
 from bench.quality.pack import ensure_pack
 from bench.quality.pages import PageCache, default_cache, weights_hash
 from bench.quality.stored import write
-
-
-def module_of(name: str) -> str | None:
-    """The module that a stored tensor belongs to."""
-    return next((m for m, globs in MODULES.items() if any(fnmatchcase(name, g) for g in globs)), None)
 
 
 def module_sizes(checkpoint: Path) -> dict[str, int]:
@@ -76,14 +73,13 @@ class Gate:
         self.parts_base = 0.0
         """Mean negative log-likelihood of f32 over the pages that modules alone are scored on."""
 
-    def measure(self, choices: Sequence[Choice]) -> list[Figures]:
-        """Figures of choices, and of f32, over all pages (those there was time for)."""
-        results = self.evaluation.run(choices, self.pages)
-        if REFERENCE.name not in self.found:
-            self._figures((REFERENCE,), results)
-        elif len(results[REFERENCE.name]) < self.found[REFERENCE.name].pages:
+    def measure(self, choices: Sequence[Choice], most: int | None = None) -> list[Figures]:
+        """Figures of choices, and of f32, over the first `most` pages or all (those there was time for)."""
+        results = self.evaluation.run(choices, self.pages[:most])
+        before = self.found.get(REFERENCE.name)
+        if before and len(results[REFERENCE.name]) < before.pages:
             raise OutOfTime(f"Time ran out before {choices[0].name} was measured on as many pages as the profiles.")
-        self._figures(choices, results)
+        self._figures((REFERENCE, *choices), results)
         return [self.found[choice.name] for choice in choices]
 
     def measure_parts(self, choices: Sequence[Choice], most: int) -> None:
@@ -127,11 +123,10 @@ class Gate:
 
 def verdict(types: Mapping[str, str], expected: float | None, exact: Figures, fast: Figures, integer: Figures,
             bounds: Bounds) -> dict[str, Any]:
-    """What is stored of a choice held to its bounds."""
-    kept = keeps(exact, bounds)
+    """What is stored of a choice held to its bounds, in each precision over its own pages."""
     return {"types": dict(types), "expected_loss": expected, "exact": exact.choice, "fast": fast.choice,
-            "integer": integer.choice, "bounds": vars(bounds), "kept": kept and keeps(fast, bounds),
-            "integer_kept": kept and keeps(integer, bounds),
+            "integer": integer.choice, "bounds": vars(bounds), "exact_kept": keeps(exact, bounds),
+            "kept": keeps(fast, bounds), "integer_kept": keeps(integer, bounds),
             "size_kept": not bounds.bytes or exact.bytes <= bounds.bytes}
 
 
@@ -160,6 +155,11 @@ def main() -> int:
     parser.add_argument("--module-pages", type=int, metavar="N",
                         help="pages that modules alone, f16 and the rules for unmeasured networks are scored on, the "
                              "first N; default: all, or none with --no-pick")
+    parser.add_argument("--compared-pages", type=int, metavar="N",
+                        help="pages that q8 and q4 are scored on in precisions that --many leaves out, and float32 in "
+                             "FAST, the first N; default: all")
+    parser.add_argument("--many", default=",".join(SHIPPED), metavar="PRECISIONS",
+                        help=f"precisions that q8 and q4 are scored in on all pages; default: {','.join(SHIPPED)}")
     parser.add_argument("--no-pick", action="store_true",
                         help="hold q8 and q4 as the type policy has them to their bounds, and pick nothing else")
     parser.add_argument("--jobs", type=int, default=0,
@@ -178,10 +178,14 @@ def main() -> int:
     parser.add_argument("--work", type=Path, help="folder for converted files; default: in the cache")
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
+    many = args.many.split(",")
+    if not set(many) <= set(SHIPPED):
+        raise SystemExit(f"--many takes {' and '.join(SHIPPED)}, with a comma between; not {args.many!r}.")
     gate = Gate(args)
     sizes = module_sizes(args.checkpoint)
     try:
-        gate.measure(profile_choices())
+        gate.measure(profile_choices(), args.compared_pages)
+        gate.measure(shipped_choices(many))
     except OutOfTime as error:
         raise SystemExit(str(error)) from None
     picks = {profile: gate.as_it_is(profile) for profile in QUANTISED}
@@ -201,9 +205,10 @@ def main() -> int:
     partial.write_text(policy_rules(picks), encoding="utf-8")
     os.replace(partial, args.out / "policy.toml")
     for profile, picked in picks.items():
-        print(f"{profile}: {picked['types']} {'keeps' if picked['kept'] else 'BREAKS'} the bounds of loss"
-              + ("" if picked["size_kept"] else ", and is too large"))
-    return int(not all(p["kept"] and p["size_kept"] for p in picks.values()))
+        held = ", ".join(f"{'keeps' if picked[key] else 'BREAKS'} them in {precision}" for precision, key in
+                         (("EXACT", "exact_kept"), ("FAST", "kept"), ("INTEGER", "integer_kept")))
+        print(f"{profile}: {picked['types']}; bounds of loss: {held}" + ("" if picked["size_kept"] else "; too large"))
+    return int(not all(p["exact_kept"] and p["kept"] and p["size_kept"] for p in picks.values()))
 
 
 if __name__ == "__main__":

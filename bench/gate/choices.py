@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from uocr.convert import convert_checkpoint
+from uocr.modelfile import ModelFile
 
 MODULES: Mapping[str, tuple[str, ...]] = {
     "experts": ("layers.*.mlp.experts.*_proj.weight",),
@@ -24,9 +26,20 @@ MODULES: Mapping[str, tuple[str, ...]] = {
 else (norms, biases, router, positions, convolutions) stays as the type policy has it."""
 
 VISION = ("SAM", "CLIP", "projector")
-"""Modules that change what the decoder sees; with the others alone changed, visual rows of the reference serve."""
+"""Modules that change what the decoder sees."""
 
 QUANTISED = ("q8", "q4")
+
+
+SHIPPED = ("fast", "integer")
+"""Precisions that models are read in unless a user asks for another."""
+
+Sight = tuple[str, ...]
+
+
+def module_of(name: str) -> str | None:
+    """The module that a stored tensor belongs to."""
+    return next((m for m, globs in MODULES.items() if any(fnmatchcase(name, g) for g in globs)), None)
 
 
 @dataclass(frozen=True)
@@ -37,11 +50,6 @@ class Choice:
     profile: str
     modules: Mapping[str, str] = field(default_factory=dict)
     precision: str = "exact"
-
-    @property
-    def sees_as_reference(self) -> bool:
-        """Whether the visual rows are those of the float32 reference, bit by bit."""
-        return self.profile == "f32" and self.precision == "exact" and not set(self.modules) & set(VISION)
 
     def types(self) -> dict[str, str]:
         """Globs to types, for the converter."""
@@ -60,19 +68,30 @@ class Choice:
         return path
 
 
-REFERENCE = Choice("f32", "f32")
+    def sight(self, path: Path) -> Sight:
+        """What visual rows depend on, of the choice converted into `path`: choices with equal sights see a page alike,
+        bit by bit. In vision FAST is EXACT but for q4 matrices (docs/decisions/0005)."""
+        with ModelFile.open(path) as file:
+            dtypes = {info.dtype for name, info in file.tensors.items() if module_of(name) in VISION}
+        arithmetic = "exact" if self.precision == "fast" and "q4" not in dtypes else self.precision
+        return (self.profile, *(f"{m}.{self.modules[m]}" for m in VISION if m in self.modules), arithmetic)
 
+
+REFERENCE = Choice("f32", "f32")
 
 UNMEASURED_Q4 = {module: "q8" if module in ("attention", *VISION) else "q4" for module in MODULES}
 """What the type policy makes of q4 for a network that the gate has not measured."""
 
 
+def shipped_choices(precisions: Sequence[str] = SHIPPED) -> list[Choice]:
+    """q8 and q4 in precisions other than EXACT."""
+    return [Choice(f"{p} ({precision.upper()})", p, precision=precision) for precision in precisions for p in QUANTISED]
+
+
 def profile_choices() -> list[Choice]:
     """q8 and q4 in every precision; and float32 in FAST, whose distance from EXACT is that of rounding alone: what any
     change of the last bits does to free reading."""
-    return [*(Choice(p, p) for p in QUANTISED), Choice("f32 (FAST)", "f32", precision="fast"),
-            *(Choice(f"{p} ({precision.upper()})", p, precision=precision)
-              for precision in ("fast", "integer") for p in QUANTISED)]
+    return [*(Choice(p, p) for p in QUANTISED), Choice("f32 (FAST)", "f32", precision="fast"), *shipped_choices()]
 
 
 def compared_choices() -> list[Choice]:

@@ -17,7 +17,7 @@ from uocr import native
 from uocr.modelfile import ModelFile
 from uocr.tokenizer import Tokenizer
 
-from bench.gate.choices import REFERENCE, Choice
+from bench.gate.choices import REFERENCE, Choice, Sight
 from bench.gate.scoring import Bench, Forced, FreeReading, PageCase, PageResult, compare_forced, compare_free
 from bench.quality.pages import Page
 
@@ -78,8 +78,8 @@ class Task:
 
     reference: Path
     choices: Mapping[str, tuple[Path, str]]
-    as_reference: frozenset[str]
-    """Choices for which the reference's visual rows serve."""
+    sights: Mapping[str, Sight]
+    """By choice, the reference among them: a page is looked at once for each."""
     threads: int
     along: str
 
@@ -101,9 +101,11 @@ class Group:
             case = self.reference.case(page, own.text)
         forced = self.reference.forced(case, own.rows)
         found = [(REFERENCE.name, _compared(number, case, forced, forced, own, own))]
+        rows = {self.task.sights[REFERENCE.name]: own.rows}
         for name in wanted:
-            bench = self.benches[name]
-            read = bench.free(case, own.rows if name in self.task.as_reference else None)
+            bench, sight = self.benches[name], self.task.sights[name]
+            read = bench.free(case, rows.get(sight))
+            rows[sight] = read.rows
             found.append((name, _compared(number, case, forced, bench.forced(case, read.rows), own, read)))
         return found
 
@@ -178,7 +180,7 @@ class Evaluation:
         """Score what the journal lacks."""
         paths = self._converted(choices)
         task = Task(paths[REFERENCE.name], {c.name: (paths[c.name], c.precision) for c in choices},
-                    frozenset(c.name for c in choices if c.sees_as_reference), self.threads, self.along)
+                    {c.name: c.sight(paths[c.name]) for c in (REFERENCE, *choices)}, self.threads, self.along)
         work: list[Work] = []
         for number, page in enumerate(pages):
             missing = [c.name for c in choices if self.journal.lacks(c.name, number)]

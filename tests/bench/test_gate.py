@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import nullcontext
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from uocr.document import Box
 from uocr.modelfile import ModelFile
 from uocr.tokenizer import Tokenizer
 
-from bench.gate.choices import MODULES, Choice, assignment
+from bench.gate.choices import MODULES, Choice, Sight, module_of
 from bench.gate.evaluate import Journal
 from bench.gate.figures import Figures, figures
 from bench.gate.pick import Bounds, Rung, climb, ladder
@@ -40,10 +41,6 @@ from tests.conftest import BUILT_IN, GOLDEN
 CASE = json.loads((GOLDEN / "built-in" / "golden.json").read_text("utf-8"))["cases"][0]
 
 
-def module_of(name: str) -> str | None:
-    return next((m for m, globs in MODULES.items() if any(fnmatchcase(name, glob) for glob in globs)), None)
-
-
 def test_every_large_matrix_belongs_to_one_module() -> None:
     specs = stored_tensors(read_config(PUBLISHED_CONFIG).config)
     rest = {spec.name for spec in specs if module_of(spec.name) is None and math.prod(spec.shape) > 2_000_000}
@@ -52,13 +49,6 @@ def test_every_large_matrix_belongs_to_one_module() -> None:
     assert module_of("layers.0.mlp.gate_proj.weight") == "dense"
     assert module_of("layers.3.mlp.experts.gate_proj.weight") == "experts"
     assert module_of("layers.3.mlp.gate.weight") is None  # the router
-
-
-def test_only_decoder_modules_may_reuse_the_references_view() -> None:
-    assert Choice("head q4", "f32", {"head": "q4"}).sees_as_reference
-    assert not Choice("SAM q8", "f32", {"SAM": "q8"}).sees_as_reference
-    assert not Choice("head q4", "f32", {"head": "q4"}, "fast").sees_as_reference
-    assert not assignment("all", {"head": "q4"}).sees_as_reference
 
 
 def test_the_ladder_gives_bits_back_where_a_byte_buys_most() -> None:
@@ -186,6 +176,35 @@ def test_the_forced_text_of_a_golden_page_scores_as_the_engine_reports_it() -> N
     assert found.finish == "eos"
     assert (found.free_errors, found.box_pairs, found.box_equal) == (0, 3, 3)
     assert found.box_places == 12 and found.digit_places == 0
+
+
+def test_choices_of_one_sight_see_a_page_alike_bit_by_bit() -> None:
+    with ModelFile.open(BUILT_IN) as file:
+        front_end, tokenizer = file.front_end, Tokenizer(file.tokenizer_json, digits="single")
+    page = Page("golden", 0, GOLDEN / "built-in" / CASE["image"], tuple(blocks_of(CASE["text"])), "base")
+    rows, sights = {}, {}
+    for precision in ("exact", "fast", "integer"):
+        sights[precision] = Choice("q8", "q8", precision=precision).sight(BUILT_IN)
+        with native.Engine(BUILT_IN, precision=precision) as engine:
+            bench = Bench(engine, front_end, tokenizer)
+            rows[precision] = bench.free(bench.case(page, page.markup())).rows
+    assert sights["exact"] == sights["fast"] == ("q8", "exact") and sights["integer"] == ("q8", "integer")
+    assert np.array_equal(rows["exact"], rows["fast"]) and not np.array_equal(rows["exact"], rows["integer"])
+
+
+def test_a_sight_is_of_what_changes_vision_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sight(choice: Choice, clip: str) -> Sight:
+        """Of a choice whose file holds CLIP matrices in the type `clip`."""
+        tensors = {"vision_model.transformer.layers.0.mlp.fc1.weight": clip, "layers.1.self_attn.q_proj.weight": "q4"}
+        file = SimpleNamespace(tensors={name: SimpleNamespace(dtype=dtype) for name, dtype in tensors.items()})
+        monkeypatch.setattr(ModelFile, "open", lambda path: nullcontext(file))
+        return choice.sight(Path("any"))
+
+    reference = sight(Choice("f32", "f32"), "f32")
+    assert sight(Choice("head q4", "f32", {"head": "q4"}), "f32") == reference
+    assert sight(Choice("f32 (FAST)", "f32", precision="fast"), "f32") == reference
+    assert sight(Choice("SAM q8", "f32", {"SAM": "q8"}), "f32") != reference
+    assert sight(Choice("q4 (FAST)", "q4", precision="fast"), "q4") != sight(Choice("q4", "q4"), "q4")
 
 
 def test_digits_of_text_and_coordinates_are_told_apart() -> None:

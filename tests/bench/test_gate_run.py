@@ -95,6 +95,21 @@ def test_profiles_alone_are_held_to_their_bounds(profiles: Path) -> None:
     assert types["q8"]["experts"] == "f16", "too narrow here for groups of 64"
 
 
+def test_what_models_are_read_in_is_scored_on_more_pages(
+        checkpoint: Path, profiles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(checkpoint, tmp_path, monkeypatch, "--pages", "3", "--no-pick", "--compared-pages", "1", "--many", "integer",
+        "--jobs", "1")
+    report = json.loads((tmp_path / "out" / "gate.json").read_text("utf-8"))
+    assert report["pages"] == 3
+    assert {choice["choice"]: choice["pages"] for choice in report["choices"]} == {
+        "f32": 3, "q8": 1, "q4": 1, "f32 (FAST)": 1, "q8 (FAST)": 1, "q4 (FAST)": 1, "q8 (INTEGER)": 3,
+        "q4 (INTEGER)": 3}
+    everything = results(profiles)
+    assert all(found == everything[key] for key, found in results(tmp_path).items())
+    with pytest.raises(SystemExit, match="--many takes fast and integer"):
+        run(checkpoint, tmp_path, monkeypatch, "--pages", "1", "--many", "exact")
+
+
 def test_results_do_not_depend_on_the_number_of_processes_and_threads(
         checkpoint: Path, profiles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(checkpoint, tmp_path, monkeypatch, "--pages", "3", "--no-pick", "--jobs", "2", "--threads", "2")

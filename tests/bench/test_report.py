@@ -24,7 +24,7 @@ def gate_report() -> dict:
                for name in ("f32", "q4 pick", "q4 pick (FAST)", "q4 pick (INTEGER)")]
     picked = {"types": dict.fromkeys(MODULES, "q4"), "expected_loss": 1.0, "exact": "q4 pick",
               "fast": "q4 pick (FAST)", "integer": "q4 pick (INTEGER)", "integer_kept": True,
-              "bounds": {"nll": 3.0, "errors": 0.5, "bytes": 20 << 20}, "kept": True,
+              "bounds": {"nll": 3.0, "errors": 0.5, "bytes": 20 << 20}, "kept": True, "exact_kept": False,
               "size_kept": True}
     return {"checkpoint": "abc", "pages_key": "k", "along": "truth", "engine": "0", "pages": 1, "module_weights": {},
             "choices": choices, "picks": {"q4": picked}}
@@ -73,7 +73,8 @@ def test_every_part_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
     assert "below **0.71**" in text
     assert "Difference +0.100 points, 95 % interval of the paired bootstrap -0.100 to +0.150" in text
     assert "| 3.000 | +2.000 (+2.000 to +2.000) | 1; +2.000 | 1 |" in text
-    assert "**q4** (NLL at most +3.0 %" in text and "Kept; with integer products in vision too: kept." in text
+    assert "**q4** (NLL at most +3.0 %" in text
+    assert "EXACT NOT KEPT on 1 pages, FAST kept on 1 pages, INTEGER kept" in text
     assert "is not stored yet" not in text
 
 
