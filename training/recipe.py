@@ -39,6 +39,7 @@ class Recipe:
     locate_grids: tuple[tuple[int, int] | None, ...] = (None, (2, 3))
     locate_each: tuple[int, ...] = (48, 48)
     locate_shares: tuple[float, ...] = (0.02, 0.02)
+    locate_genres: tuple[float, ...] = (0.4, 0.35, 0.0, 0.25)
     crop_weight: float = 0.5
     weights: Weights = field(default_factory=Weights)
     checkpoint_seconds: float = 150.0
@@ -67,7 +68,7 @@ class Recipe:
                     each,
                     each * 4,
                     self.crop_levels if grid else self.base_levels,
-                    self.crop_genres if grid else self.base_genres,
+                    self.locate_genres,
                     Task.LOCATE,
                 ),
                 share,

@@ -198,3 +198,19 @@ def test_tasks_take_their_shares_of_the_second_batch() -> None:
     assert by_task == pytest.approx({Task.READ: 0.91, Task.SEVERAL: 0.05, Task.LOCATE: 0.04})
     reading = replace(recipe, together_shares=(0, 0, 0), locate_shares=(0, 0))
     assert all(layout.task is Task.READ for layout in reading.layouts())
+
+
+def test_the_engine_makes_the_same_prompt_of_a_question(vocabulary: Vocabulary) -> None:
+    from uocr.modelfile import ModelFile
+    from uocr.prompt import build_prompt_ids
+    from uocr.tokenizer import Tokenizer as EngineTokenizer
+
+    built_in = Path(__file__).parents[2] / "resources" / "models" / "built-in.uocr"
+    with ModelFile.open(built_in) as file:
+        engine = EngineTokenizer(file.tokenizer_json, digits=file.front_end.get("digits"))
+        for phrase in ("total", "Ab 12,50 € ora", "«--all» 192.168.0.1", "perché no"):
+            text = f"<image>Locate <|ref|>{phrase}<|/ref|> in the image."
+            ids = build_prompt_ids(file.front_end, file.config, engine, text, [273])
+            assert ids == [0, *[2035] * 273, *vocabulary.question(phrase)]
+        several = build_prompt_ids(file.front_end, file.config, engine, "<image>Multi page parsing.", [546])
+        assert several == [0, *[2035] * 546, *vocabulary.prompts[Task.SEVERAL]]

@@ -43,8 +43,12 @@ class Phrase:
 
 
 def choose(page: Image.Image, blocks: list[Block], words: Words, rng: random.Random) -> Phrase | None:
-    """A phrase for a page before it is worn, `blocks` being what is printed on it; None when none was found."""
+    """A phrase for a page before it is worn, `blocks` being what is printed on it; None when none was found. None is
+    taken from a table."""
     text = "\n".join(block.text for block in blocks)
+    blocks = [block for block in blocks if block.label != "table"]
+    if text and not blocks:  # else a page of tables alone would say that the words are not there
+        return None
     ink = np.asarray(page) > _INK
     absent = not blocks or rng.random() < _ABSENT
     for _ in range(_TRIES):
@@ -55,10 +59,8 @@ def choose(page: Image.Image, blocks: list[Block], words: Words, rng: random.Ran
     return None
 
 
-def _some_words(block: Block, rng: random.Random) -> tuple[int, int] | None:
-    """From where to where in its text one to six words of one line stand; None when a table was met."""
-    if block.label == "table":
-        return None
+def _some_words(block: Block, rng: random.Random) -> tuple[int, int]:
+    """From where to where in its text one to six words of one line stand."""
     text = block.text
     starts = [n for n in range(len(text)) if text[n] not in " \n" and text[n - 1 : n] in ("", " ", "\n")]
     first = rng.randrange(len(starts))
@@ -70,7 +72,7 @@ def _some_words(block: Block, rng: random.Random) -> tuple[int, int] | None:
         if "\n" in text[begin:stop] or any(abs(y - row) > 0.5 for _, y in block.points[start:stop]):
             break
         end = stop
-    return (begin, end) if end > begin else None
+    return begin, end
 
 
 def _present(ink: NDArray[np.bool_], blocks: list[Block], rng: random.Random) -> Phrase | None:
@@ -79,20 +81,17 @@ def _present(ink: NDArray[np.bool_], blocks: list[Block], rng: random.Random) ->
         title = rng.choice(titles)
         return Phrase(title.text, Block("title", title.text, title.points, title.box))
     block = rng.choice(blocks)
-    span = _some_words(block, rng)
-    box = span and ink_box(ink, block, *span)
-    if span is None or not box:
-        return None
-    text = block.text[span[0] : span[1]]
-    return Phrase(text, Block(block.label, text, block.points[span[0] : span[1]], box))
+    begin, end = _some_words(block, rng)
+    text, box = block.text[begin:end], ink_box(ink, block, begin, end)
+    return None if box is None else Phrase(text, Block(block.label, text, block.points[begin:end], box))
 
 
 def _absent(text: str, blocks: list[Block], words: Words, rng: random.Random) -> Phrase | None:
     others = " ".join(words.run(rng.randint(1, _MOST_WORDS))[:_MOST_WORDS]).split()
     if blocks and rng.random() < _ALTERED:
         block = rng.choice(blocks)
-        span = _some_words(block, rng)
-        shown = block.text[span[0] : span[1]].split() if span else []
+        begin, end = _some_words(block, rng)
+        shown = block.text[begin:end].split()
         if len(shown) > 1 and others:
             shown[rng.randrange(len(shown))] = others[0]
             others = shown
