@@ -47,11 +47,11 @@ class Plan:
 
 
 PLANS = {
-    (64, 64): Plan(Tiling(1, 128, 4, 3), Tiling(1, 64, 4, 2), Tiling(2, 64, 8, 2)),
-    (40, 40): Plan(Tiling(3, 64, 4, 2), Tiling(3, 64, 4, 2), Tiling(1, 64, 4, 2)),
-    (14, 14): Plan(Tiling(4, 64, 4, 2), Tiling(4, 64, 4, 2), Tiling(4, 64, 4, 2)),
+    (64, 64): Plan(Tiling(1, 64, 4, 3), Tiling(1, 64, 4, 3), Tiling(1, 64, 4, 3)),
+    (40, 40): Plan(Tiling(3, 64, 4, 3), Tiling(3, 64, 4, 2), Tiling(3, 64, 8, 3)),
+    (14, 14): Plan(Tiling(4, 64, 4, 2), Tiling(4, 64, 4, 1), Tiling(4, 64, 4, 2)),
 }
-"""For every grid of attention.GRIDS (rows, cols)."""
+"""For every grid of attention.GRIDS (rows, cols): the fastest of training.measure on one H200."""
 
 
 @triton.jit
