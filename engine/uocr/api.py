@@ -181,12 +181,13 @@ class UnlimitedOCR:
         """Events while reading; see `uocr.events`. `skip` names pages (numbers in the source) not to be read.
 
         `source` is a path, URL, bytes, file object, PIL image, base64 text or data URI, or an open `Source`.
-        Raises the errors of `open_source` before the first event.
+        Raises InvalidRequest and the errors of `open_source` before the first event.
         """
         chosen = self.settings.with_changes(settings)
         if control is not None and not isinstance(control, Control):
             raise errors.InvalidRequest(f"control is {control!r}; give a uocr.Control or leave it out.")
         control = control or Control()
+        self._reader.check(chosen)
         opened = (
             source
             if isinstance(source, Source)

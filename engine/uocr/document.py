@@ -123,6 +123,8 @@ class Page:
     """Bytes by category, reached."""
     has_text_layer: bool = False
     """The source page (a born-digital PDF) already carries text."""
+    located: str | None = None
+    """The words whose place was asked for instead of the page's text; each block's boxes are an answer."""
 
     @property
     def complete(self) -> bool:
@@ -130,16 +132,36 @@ class Page:
 
     @property
     def blank(self) -> bool:
-        return self.complete and not any(b.text.strip() or b.boxes for b in self.blocks)
+        return self.complete and self.located is None and not any(b.text.strip() or b.boxes for b in self.blocks)
 
     @property
     def text(self) -> str:
-        """Plain text of the page: contents of the blocks, one a line, without markers."""
+        """Plain text of the page: contents of the blocks, one a line, without markers; `places` where one was asked."""
+        if self.located is not None:
+            return "\n".join(self.places)
         return "\n".join(b.text.strip() for b in self.blocks if b.text.strip())
 
     @property
+    def places(self) -> list[str]:
+        """One line for each place that was found, `words: left, top, right, bottom` in pixels of the page.
+
+        Text that the model wrote beside its answer follows as lines of their own.
+        """
+        lines = []
+        for block in self.blocks:
+            for box in block.boxes:
+                lines.append(f"{block.label}: {', '.join(map(str, box.pixels(self.width, self.height)))}")
+            lines += block.text.split("\n") if block.text.strip() else []
+        return lines
+
+    @property
     def confidence(self) -> float | None:
-        """Geometric mean over the blocks' confidences, each weighted by its length; None when not known."""
+        """Geometric mean over the blocks' confidences, each weighted by its length; None when not known.
+
+        Of located words the probability of the answer's first token: that the words are on the page.
+        """
+        if self.located is not None:
+            return math.exp(self.tokens[0].logprob) if self.tokens else None
         pairs = [(b.confidence, len(b.text)) for b in self.blocks if b.confidence and b.text]
         if not pairs:
             return None

@@ -17,6 +17,10 @@ IMAGE_MARK: Final = "<image>"
 """Stands in a prompt for one picture, or for all pages of a multi-page pass."""
 
 
+WORDS_MARK: Final = "{words}"
+"""Stands in the prompt "locate" for the words to find."""
+
+
 class PromptConfig(Protocol):
     """What the model's config must say."""
 
@@ -37,6 +41,25 @@ def default_prompt(front_end: Mapping[str, Any], *, multi_page: bool = False) ->
         raise ModelFileError('The model file has no prompt "single" in its front end; '
                              "convert the model again.")
     return str(text)
+
+
+def words_to_find(text: str) -> str:
+    """`text` as it is put into the prompt: one blank wherever there is white space."""
+    return " ".join(text.split())
+
+
+def locate_prompt(front_end: Mapping[str, Any], tokenizer: Tokenizer, words: str) -> str:
+    """The prompt that asks where `words` stand. Raises InvalidRequest when the model has none, and for markers."""
+    template = (front_end.get("prompts") or {}).get("locate")
+    if not template:
+        raise InvalidRequest(f"The model {front_end.get('name', '')!r} was not trained to say where words stand; "
+                             "read the page and search its text.")
+    words = words_to_find(words)
+    marker = next((mark for mark in tokenizer.added.values() if mark in words), None)
+    if marker is not None:
+        raise InvalidRequest(f"The words to find contain {marker}, which is a marker of the model's grammar; "
+                             "leave it out.")
+    return str(template).replace(WORDS_MARK, words)
 
 
 def split_prompt(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from PIL import Image
 from . import advice, errors, events, markup, native
 from .control import Control
 from .document import BOX_SCALE, Block, Box, FinishReason, Page, Timings, Token
-from .prompt import IMAGE_MARK, build_prompt_ids, default_prompt
+from .prompt import IMAGE_MARK, build_prompt_ids, default_prompt, locate_prompt, words_to_find
 from .settings import ReadSettings
 from .tokenizer import Tokenizer
 from .views import PRESETS, ViewPlan, get_preset, make_views, plan_views
@@ -42,6 +42,11 @@ class Reader:
             return "multi-page"
         return str(self.front_end.get("default_preset", "base"))
 
+    def check(self, settings: ReadSettings) -> None:
+        """Raises InvalidRequest for what the model cannot be asked, whatever the page."""
+        if settings.locate is not None:
+            locate_prompt(self.front_end, self.tokenizer, settings.locate)
+
     def plan_page(self, width: int, height: int, settings: ReadSettings) -> tuple[ViewPlan, native.Plan]:
         """Counts of one page of `width` x `height` pixels. Raises InvalidRequest for what the model cannot do."""
         views = plan_views(width, height, self.preset_name(settings))
@@ -65,7 +70,10 @@ class Reader:
 
     def _plan(self, views: Sequence[ViewPlan], settings: ReadSettings) -> native.Plan:
         several = len(views) > 1 or settings.one_pass
-        prompt = (settings.prompt or "").strip() or default_prompt(self.front_end, multi_page=several)
+        if settings.locate is not None:
+            prompt = locate_prompt(self.front_end, self.tokenizer, settings.locate)
+        else:
+            prompt = (settings.prompt or "").strip() or default_prompt(self.front_end, multi_page=several)
         if IMAGE_MARK not in prompt:
             prompt = IMAGE_MARK + prompt
         ids = build_prompt_ids(self.front_end, self.info, self.tokenizer, prompt, [sum(v.visual_tokens for v in views)])
@@ -97,6 +105,9 @@ class Reader:
         picture, to_page = prepare(image, page, settings)
         views, plan = self.plan_page(picture.width, picture.height, settings)
         self._note_untrained(page, views)
+        if settings.locate is not None:
+            page.located = words_to_find(settings.locate)
+            self._note_long(page, page.located)
         self._admit_page(views, plan, settings)
         pixels = make_views(picture, views.preset).views
         yield from self._run([page], [views], plan, lambda view: pixels[view], control)
@@ -111,6 +122,7 @@ class Reader:
         views, plan = self.plan_pages([(p.width, p.height) for p in pages], settings)
         for page, page_views in zip(pages, views, strict=True):
             self._note_untrained(page, page_views)
+        self._note_many(pages)
         estimate = self.engine.estimate(plan)
         if not estimate.fits:
             raise advice.pass_over_budget(estimate, len(pages), self._raise_budget())
@@ -139,6 +151,23 @@ class Reader:
         equal = "base" if views.preset.name == "multi-page" else views.preset.name
         if equal not in trained:
             page.problems.append(f"The model was not trained with preset {equal}; it knows {', '.join(trained)}.")
+
+    def _note_many(self, pages: Sequence[Page]) -> None:
+        """A pass over more pages than the model was trained with is read; its first page says so."""
+        most = int(self.front_end.get("multi_page_most") or 0)
+        if 0 < most < len(pages):
+            pages[0].problems.append(
+                f"The model was trained with at most {most} pages in one pass and this pass has {len(pages)}; read "
+                f"groups of up to {most} pages, or page by page without one pass."
+            )
+
+    def _note_long(self, page: Page, words: str) -> None:
+        most = int(self.front_end.get("locate_most") or 0)
+        if 0 < most < len(words):
+            page.problems.append(
+                f"The model was trained to find at most {most} characters and these words have {len(words)}; give "
+                "fewer words."
+            )
 
     def _run(
         self, pages: Sequence[Page], views: Sequence[ViewPlan], plan: native.Plan, pixels: Any, control: Control

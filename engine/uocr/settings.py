@@ -24,6 +24,7 @@ class ReadSettings:
 
     preset: str | None = _option(None, "tiny, small, base, large, gundam or multi-page; default: the model's")
     prompt: str | None = _option(None, "text; <image> stands for the page, first if left out; default: the model's")
+    locate: str | None = _option(None, "words to find: tell where they stand instead of reading, if the model can")
     pages: str | None = _option(None, 'page range of a document, e.g. "1-3,7,-1"')
     dpi: int = _option(300, "dots an inch at which PDF pages are drawn", 36, 1200)
     max_new_tokens: int = _option(0, "most tokens a page may take; 0: up to the model's last position")
@@ -45,6 +46,14 @@ class ReadSettings:
             get_preset(self.preset)
         if self.rotate not in (0, 90, 180, 270):
             raise InvalidRequest(f"rotate is {self.rotate}; choose 0, 90, 180 or 270.")
+        if self.locate is not None:
+            if not self.locate.strip():
+                raise InvalidRequest("locate is empty; give the words to find.")
+            if self.prompt is not None:
+                raise InvalidRequest("locate is a prompt of its own and cannot be combined with prompt; leave one out.")
+            if self.one_pass:
+                raise InvalidRequest("locate looks at one page at a time and cannot be combined with one pass over "
+                                     "several; leave one out.")
         if self.compat not in (None, "upstream"):
             raise InvalidRequest(f'compat is {self.compat!r}; the only policy beside the default is "upstream".')
 

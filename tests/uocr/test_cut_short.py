@@ -104,6 +104,7 @@ def test_a_prompt_that_leaves_no_room_is_refused_with_numbers(ocr: UnlimitedOCR)
 
 def test_one_pass_over_several_pages_tells_each_page_how_it_ended() -> None:
     with UnlimitedOCR() as ocr:
+        ocr.front_end["multi_page"] = False
         with pytest.raises(errors.InvalidRequest, match="several pages in one pass"):
             ocr.read(SAMPLES / "leaflet.pdf", one_pass=True)
         ocr.front_end["multi_page"] = True  # as a model trained for it says

@@ -110,7 +110,7 @@ def test_placeholders_and_visual_rows_must_agree():
 def test_a_model_for_single_pages_has_no_prompt_for_several(built_in: tuple[dict[str, Any], Tokenizer]):
     front_end, _ = built_in
     with pytest.raises(InvalidRequest, match="read them one by one"):
-        default_prompt(front_end, multi_page=True)
+        default_prompt(front_end | {"multi_page": False}, multi_page=True)
     several = {"multi_page": True, "prompts": {"single": "<image>a", "multi": "<image>Multi page parsing."}}
     assert default_prompt(several, multi_page=True) == "<image>Multi page parsing."
 

@@ -13,7 +13,7 @@ from typing import Any
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 from uocr.settings import ReadSettings
 
-READ_HIDDEN = frozenset({"region", "rotate", "guard_allow", "compat", "pages", "password"})
+READ_HIDDEN = frozenset({"locate", "region", "rotate", "guard_allow", "compat", "pages", "password"})
 """Read settings that belong to a page or to programs, not to a table of preferences."""
 
 RANGES = {"threads": (0, 256), "doubt": (0, 99), "text_size": (0, 40)}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -92,6 +93,12 @@ def pull(
     return 0
 
 
+def _several_pages(front: Mapping[str, Any]) -> str:
+    """Whether the model reads several pages in one pass, and with how many it was trained."""
+    most = front.get("multi_page_most")
+    return f"yes{f', up to {most}' if most else ''}" if front.get("multi_page") else "no"
+
+
 def info(
     model: Annotated[
         str | None, typer.Argument(help="A .uocr file or a model's name; default: the built-in one.")
@@ -110,7 +117,8 @@ def info(
             f"{path}\n  {front.get('name')}: {front.get('description', '')}\n  profile {file.profile}, "
             f"{len(file.tensors)} tensors, {count:,} parameters, {view.size(path.stat().st_size)}\n"
             f"  presets {', '.join(front.get('trained_presets', []))}; default {front.get('default_preset')}; "
-            f"several pages in one pass: {'yes' if front.get('multi_page') else 'no'}\n"
+            f"several pages in one pass: {_several_pages(front)}; "
+            f"finds words (--locate): {'yes' if front.get('prompts', {}).get('locate') else 'no'}\n"
             f"  model id {file.model_id.hex()}",
             markup=False,
         )

@@ -235,7 +235,7 @@ class Job:
                     style="dim",
                     markup=False,
                 )
-            case events.BlockEvent() if self._streams:
+            case events.BlockEvent() if self._streams and self.settings.locate is None:
                 view.stream(event.event)
             case events.PageFinished(page=page):
                 if event.error is not None:
@@ -243,6 +243,8 @@ class Job:
                 elif not self.quiet:
                     for line in view.page_lines(page):
                         view.err.print(line, style="dim", markup=False)
+                if self._streams and page.located is not None and page.text:
+                    view.out.print(page.text, markup=False)
                 self._tell_notes(page, source)
                 for line in view.page_warnings(page, threshold, self._audit(page, source)):
                     view.err.print(f"{page.source}, {line}", style="yellow", markup=False)
@@ -258,7 +260,7 @@ class Job:
 
     def _audit(self, page: Page, source: Source) -> Audit | None:
         """The page's picture beside its blocks; None where the whole page was not meant to be read, or is gone."""
-        if not page.complete or self.settings.region is not None:
+        if not page.complete or self.settings.region is not None or page.located is not None:
             return None
         try:
             return audit(page, _page_images(source, self.settings)(page))

@@ -195,9 +195,10 @@ def page_warnings(page: Page, threshold: float, found: Audit | None = None) -> l
     """
     told = []
     if page.confidence is not None and page.confidence < threshold:
-        told.append(f"the model is unsure (confidence {page.confidence:.2f}); the text may be wrong")
+        what = "text may be wrong" if page.located is None else "words may not be there"
+        told.append(f"the model is unsure (confidence {page.confidence:.2f}); the {what}")
     if page.complete and not page.text:
-        told.append("no text found")
+        told.append("no text found" if page.located is None else f'"{page.located}" was not found')
     if found is not None and page.complete and page.text:
         if found.missed:
             first, more = found.missed[0], len(found.missed) - 1

@@ -10,8 +10,9 @@ from typing import Any
 
 from uocr.errors import ConversionError
 
-_KNOWN = {"name", "prompts", "prompt_ids", "trained_presets", "default_preset", "multi_page", "digits",
-          "min_font_px", "integer_activations", "confidence_threshold", "ngram", "languages", "description"}
+_KNOWN = {"name", "prompts", "prompt_ids", "trained_presets", "default_preset", "multi_page", "multi_page_most",
+          "locate_most", "digits", "min_font_px", "integer_activations", "confidence_threshold", "ngram", "languages",
+          "description"}
 
 
 def settings_for(dialect: str, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:

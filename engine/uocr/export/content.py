@@ -89,6 +89,12 @@ def parts_of(block: Block) -> tuple[list[Part], int]:
     return parts, replaced
 
 
+def places_of(page: Page) -> tuple[list[Part], int]:
+    """As `parts_of` for a page on which words were located: one paragraph, a line for each place."""
+    text, replaced = clean("\n".join(page.places))
+    return [Paragraph(tuple((Run(Kind.TEXT, line),) for line in text.split("\n")))] if text else [], replaced
+
+
 def _text_parts(text: str, label: str) -> list[Part]:
     parts: list[Part] = []
     lines: list[Line] = []

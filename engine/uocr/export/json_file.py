@@ -9,7 +9,8 @@ Schema "leggio-reading", version 1. Times are seconds, memory bytes, boxes [left
           {"source": str, "index": int from 0, "width": px, "height": px,
            "finish_reason": "eos" | "length" | "loop" | "cancelled" | "error" | "not_read",
            "complete": bool, "blank": bool, "error": str | null, "notice": str | null,
-           "problems": [str], "has_text_layer": bool, "confidence": 0..1 | null,
+           "problems": [str], "has_text_layer": bool, "located": str | null,
+           "confidence": 0..1 | null,
            "text": str, "raw_text": str,
            "blocks": [
              {"label": str, "text": str, "boxes": [0..999], "boxes_px": [px],
@@ -88,7 +89,7 @@ def page_record(page: Page) -> dict[str, Any]:
         "source": page.source, "index": page.index, "width": page.width, "height": page.height,
         "finish_reason": page.finish_reason.value, "complete": page.complete, "blank": page.blank,
         "error": page.error, "notice": notice_of(page), "problems": page.problems,
-        "has_text_layer": page.has_text_layer, "confidence": page.confidence,
+        "has_text_layer": page.has_text_layer, "located": page.located, "confidence": page.confidence,
         "text": page.text, "raw_text": page.raw_text,
         "blocks": [_block_record(block, page) for block in page.blocks],
         "tokens": {
@@ -128,7 +129,7 @@ def page_from_record(record: dict[str, Any]) -> Page:
         tokens=[Token(id, _number(logprob), i in guarded) for i, (id, logprob) in enumerate(tokens)],
         timings=Timings(**{name: _number(record["timings"][name]) for name in Timings.__dataclass_fields__}),
         memory_estimate=record["memory_estimate"], memory_peak=record["memory_peak"],
-        has_text_layer=record["has_text_layer"],
+        has_text_layer=record["has_text_layer"], located=record.get("located"),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from uocr.document import Document, Page
-from uocr.export.content import Part, parts_of
+from uocr.export.content import Part, parts_of, places_of
 from uocr.export.notes import Notes
 from uocr.export.pictures import PageCrops, PageImages, PictureFolder
 
@@ -63,6 +63,11 @@ class Writer(ABC):
 
     def parts(self, page: Page) -> Iterator[Part]:
         """The parts of all blocks of `page`; characters that had to be replaced are told in the job's notes."""
+        if page.located is not None:
+            parts, replaced = places_of(page)
+            yield from parts
+            self.note_replaced(page, replaced)
+            return
         replaced = 0
         for block in page.blocks:
             parts, count = parts_of(block)

@@ -34,7 +34,13 @@ def test_it_says_what_it_reads_and_how_to_ask(model: ModelFile) -> None:
     settings = model.front_end
     assert settings["prompt_ids"] == [70, 403, 903, 386, 85, 343, 16]
     assert (settings["trained_presets"], settings["default_preset"]) == (["base", "gundam"], "gundam")
-    assert settings["multi_page"] is False
+    assert settings["prompts"]["multi"] == "<image>Multi page parsing."
+    if settings["multi_page"]:
+        assert settings["multi_page_most"] == 4
+    locate = settings["prompts"].get("locate")
+    assert locate in (None, "<image>Locate <|ref|>{words}<|/ref|> in the image.")
+    if locate:
+        assert settings["locate_most"] == 60
     assert settings["digits"] == "single"
     assert settings["integer_activations"] is True
     assert settings["min_font_px"] == 17
