@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from training.loader import Layout
 from training.objective import Weights
 from training.pages import GRIDS
+from training.slots import Layout
 from training.targets import Task
 
 

@@ -12,7 +12,6 @@ import json
 import math
 import os
 import shutil
-import sys
 import tempfile
 import time
 from dataclasses import asdict
@@ -241,7 +240,6 @@ def train(
     kernels: bool = True,
 ) -> list[float]:
     """Run a leg (or the rest of one); answers the language loss of every step."""
-    sys.setswitchinterval(5e-4)  # the thread that gathers pages must not hold up the one that drives the device
     rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     state = _check_out(out, resume)
     out.mkdir(parents=True, exist_ok=True)

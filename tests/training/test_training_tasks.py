@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch==2.13.0")
 
 from training.config import tiny_config  # noqa: E402
-from training.loader import Batch, Layout, Loader, _Store  # noqa: E402
+from training.loader import Batch, Loader  # noqa: E402
 from training.model import Reader  # noqa: E402
 from training.objective import AuxiliaryHeads, Objective, Weights, token_targets  # noqa: E402
 from training.pages import Exercise, Kind, PageMaker  # noqa: E402
@@ -21,6 +21,7 @@ from training.pages.kinds import BLANK  # noqa: E402
 from training.pages.maker import MOST_TOKENS  # noqa: E402
 from training.pages.phrases import MOST_IDS, ink_box  # noqa: E402
 from training.recipe import Recipe  # noqa: E402
+from training.slots import Layout  # noqa: E402
 from training.smoke import smoke_pack  # noqa: E402
 from training.targets import Block, Task, Vocabulary  # noqa: E402
 
@@ -107,21 +108,28 @@ def test_pages_of_one_pass_fit_into_the_longest_target(pack: Path) -> None:
         assert len(found.ids) == 1 + sum(len(page.ids) for page in found.pages)
 
 
-def _batch(loader: Loader, store: _Store, exercises: list[Exercise]) -> Batch:
-    for slot, exercise in enumerate(exercises):
+def _batch(pack: Path, layout: Layout, exercises: list[Exercise]) -> Batch:
+    """Examples through the slots of a loader without page makers."""
+    loader = Loader(pack, [layout], 0, 1)
+    store = loader.assembly.stores[0]
+    for exercise in exercises:
+        slot = store.free.get()
         store.put(slot, exercise)
-    return loader._gather(0, list(range(len(exercises))), torch.device("cpu"))
+        store.ready.put(slot)
+    loader.begin([[(0, 1.0)]], torch.device("cpu"), 1)
+    batch = loader.next()
+    loader.close()
+    return batch
 
 
 @pytest.fixture(scope="module")
 def batches(pack: Path) -> dict[Task, Batch]:
-    """Two examples of each task, through the slots of a loader without workers."""
+    """Two examples of each task."""
     maker, found = PageMaker(pack, "train", 6), {}
     for task, together in ((Task.READ, 1), (Task.SEVERAL, 2), (Task.LOCATE, 1)):
         layout = Layout(None, 2, 2, (1.0,), task=task, together=together)
-        loader = Loader(pack, [layout], 0, 1)
         kinds = layout.kinds(random.Random(1))
-        found[task] = _batch(loader, loader.stores[0], [maker.exercise(task, kinds) for _ in range(2)])
+        found[task] = _batch(pack, layout, [maker.exercise(task, kinds) for _ in range(2)])
     return found
 
 
