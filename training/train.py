@@ -119,6 +119,11 @@ class Trainer:
         torch._foreach_copy_(gradients, [p.view_as(g) for p, g in zip(pieces, gradients, strict=True)])
         return norm
 
+    def _forget_gradients(self) -> None:
+        """Of Muon's matrices too, which AdamW does not know."""
+        for parameter in self.parameters:
+            parameter.grad = None
+
     def step(self, loader: Loader, progress: float) -> dict[str, Tensor]:
         """One update. When compiled code fails, all but the tower is run as it is written from then on, and attention
         without its kernels."""
@@ -131,7 +136,7 @@ class Trainer:
             use_kernels(False)
             self.objective.compile(tower_alone=True)
             self.whole_compiled = False
-            self.adam.zero_grad(set_to_none=True)
+            self._forget_gradients()
             return self._step(loader, progress)
 
     def _step(self, loader: Loader, progress: float) -> dict[str, Tensor]:
@@ -154,7 +159,7 @@ class Trainer:
             group["lr"] = recipe.adam_rate * factor
         self.muon.step(recipe.muon_rate * factor, recipe.decay, min(0.95, 0.85 + 0.1 * self.step_number / 300))
         self.adam.step()
-        self.adam.zero_grad(set_to_none=True)
+        self._forget_gradients()
         self.step_number += 1
         return facts
 

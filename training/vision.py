@@ -6,6 +6,8 @@ side.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -211,9 +213,10 @@ class Clip(nn.Module):
         return x
 
 
+@lru_cache(maxsize=32)
 def resize_matrices(side: int, sam_grid: int, clip_grid: int, device: torch.device) -> tuple[Tensor | None, ...]:
     """The three matrices a view of `side` pixels needs (SAM cubic, SAM linear, CLIP cubic); None where
-    sizes agree."""
+    sizes agree. Kept on the device: at a copy the host would wait for all that the device has been given to do."""
     patches, tokens = side // 16, side // 64
     sam = None if patches == sam_grid else cubic_matrix(patches, sam_grid).to(device)
     rel = None if patches == sam_grid else linear_matrix(2 * patches - 1, 2 * sam_grid - 1).to(device)

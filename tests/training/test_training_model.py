@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,12 +20,12 @@ from training import export, train  # noqa: E402
 from training.config import MAX_POSITIONS, default_config, load_config, tiny_config  # noqa: E402
 from training.loader import Batch  # noqa: E402
 from training.model import Reader  # noqa: E402
-from training.muon import orthogonalised  # noqa: E402
+from training.muon import Muon, orthogonalised  # noqa: E402
 from training.objective import AuxiliaryHeads, Objective, Weights, token_targets  # noqa: E402
 from training.resample import cubic_matrix, linear_matrix, resize_grid  # noqa: E402
 from training.smoke import smoke_pack  # noqa: E402
 from training.targets import Vocabulary  # noqa: E402
-from training.vision import relative_attention  # noqa: E402
+from training.vision import relative_attention, resize_matrices  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +113,51 @@ def test_an_orthogonalised_update_has_singular_values_near_one() -> None:
     torch.manual_seed(4)
     values = torch.linalg.svdvals(orthogonalised(torch.randn(1, 24, 48))[0])
     assert values.min() > 0.6 and values.max() < 1.3
+
+
+def test_every_matrix_in_a_parameter_is_moved_for_itself() -> None:
+    torch.manual_seed(4)
+    shapes = {
+        "attn.qkv.weight": (72, 48),
+        "experts": (2, 24, 48),
+        "neck.weight": (24, 12, 2, 2),
+        "proj.weight": (24, 48),
+    }
+    named = {name: torch.nn.Parameter(torch.zeros(shape)) for name, shape in shapes.items()}
+    for parameter in named.values():
+        scales = torch.tensor([1.0, 100.0]).repeat_interleave(parameter.shape[0] // 2)
+        parameter.grad = torch.randn(parameter.shape) * scales.view(-1, *[1] * (parameter.dim() - 1))
+    muon = Muon(named.items())
+    muon.step(rate=0.1, decay=0.0, momentum=0.9)
+    assert {shape: len(momentum) for shape, momentum in muon.momenta.items()} == {(24, 48): 7}
+    for name, parameter in named.items():
+        moved = -parameter.detach() / (0.1 * 0.2 * 48**0.5)
+        for matrix, gradient in zip(moved.reshape(-1, 24, 48), parameter.grad.reshape(-1, 24, 48), strict=True):
+            assert torch.allclose(matrix, orthogonalised(gradient[None])[0], atol=1e-4), name
+
+
+def test_matrices_that_resize_tables_are_copied_to_a_device_once() -> None:
+    device = torch.device("meta")
+    first, second = resize_matrices(640, 64, 16, device), resize_matrices(640, 64, 16, device)
+    assert [a is b and a is not None and a.device == device for a, b in zip(first, second, strict=True)] == [True] * 3
+    assert resize_matrices(1024, 64, 16, device) == (None, None, None)
+
+
+def test_a_step_has_no_gradient_of_the_step_before() -> None:
+    vocabulary = Vocabulary(Path(train.__file__).with_name("tokenizer.json"))
+    trainer = train.Trainer(tiny_config(), train.SMOKE, vocabulary, torch.device("cpu"), train.Log(None))
+    drift = [torch.randn_like(parameter) for parameter in trainer.parameters]
+
+    def objective(batch: Any) -> tuple[Any, dict[str, Any]]:
+        loss: Any = sum((p * d).sum() for p, d in zip(trainer.parameters, drift, strict=True))
+        return loss, {"lm": loss.detach()}
+
+    trainer.objective = objective  # type: ignore[assignment]
+    loader: Any = SimpleNamespace(next=lambda: None)
+    first, second = (trainer.step(loader, 0.5)["norm"].item() for _ in range(2))
+    assert first == pytest.approx(sum(d.square().sum().item() for d in drift) ** 0.5, rel=1e-4)
+    assert second == pytest.approx(first, rel=1e-5)
+    assert all(parameter.grad is None for parameter in trainer.parameters)
 
 
 def test_weights_are_never_overwritten(tmp_path: Path) -> None:
