@@ -2,7 +2,7 @@
 
 `python -m training.measure attention` times every tiling of the attention kernels beside attention as written, and
 says how far results are from float32 arithmetic. `python -m training.measure step` runs whole steps on random pages and
-names the kernels that take longest.
+names the kernels that take longest, and the lines at which the host waits for the GPU.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import math
 import statistics
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -154,6 +155,16 @@ def random_steps(trainer: Trainer, pages: Any, steps: int) -> float:
     return (time.perf_counter() - begin) / steps
 
 
+def waits(trainer: Trainer, pages: Any) -> list[str]:
+    """Where in a step the host waits for the GPU, as PyTorch notices it: file, line and reason."""
+    torch.cuda.set_sync_debug_mode("warn")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        trainer.step(pages, 0.5)
+    torch.cuda.set_sync_debug_mode("default")
+    return sorted({f"{each.filename}:{each.lineno}: {each.message}"[:200] for each in caught})
+
+
 def measure_step(kernels: bool, whole: bool, config: Config) -> None:
     device = torch.device("cuda")
     torch.set_float32_matmul_precision("high")
@@ -170,6 +181,7 @@ def measure_step(kernels: bool, whole: bool, config: Config) -> None:
     random_steps(trainer, pages, 2)
     _say(first_steps_seconds=round(time.perf_counter() - begin, 1))
     _say(seconds_a_step=round(random_steps(trainer, pages, 5), 4))
+    _say(waits=waits(trainer, pages))
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         random_steps(trainer, pages, 1)
     found = sorted(profile.key_averages(), key=lambda event: -event.self_device_time_total)

@@ -194,8 +194,8 @@ class Objective:
     def _encode(self, views: Tensor, labels: Tensor, chunk: int) -> tuple[Tensor, Tensor]:
         """Visual tokens [N, g, g, C] of views, and their character loss."""
         count = len(views)
-        if self.filled:
-            spare = -count % chunk
+        spare = -count % chunk
+        if self.filled and spare:
             views = torch.cat([views, views.new_zeros(spare, *views.shape[1:])])
             labels = torch.cat([labels, labels.new_full((spare, *labels.shape[1:]), _FILLER)])
         tokens, losses = [], []
