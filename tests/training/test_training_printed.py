@@ -91,6 +91,45 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def documents_alone(tmp_path: Path) -> Path:
+    """A folder of documents whose listing names a file of one page."""
+    (tmp_path / "documents.json").write_text(json.dumps({"gone.pdf": 1}), encoding="utf-8")
+    return tmp_path
+
+
+def test_a_document_that_is_missing_is_named_before_any_page_is_made(documents_alone: Path) -> None:
+    with pytest.raises(
+        SystemExit, match=r"gone\.pdf is missing although .*documents\.json names it; copy the whole pack"
+    ):
+        PrintedPages(documents_alone, random.Random(1))
+
+
+def test_a_font_that_is_missing_is_named(tmp_path: Path) -> None:
+    folder = smoke_pack(tmp_path / "pack")
+    (folder / "fonts" / "builtin.ttf").unlink()
+    with pytest.raises(SystemExit, match=r"builtin\.ttf is missing although .*fonts\.json names it"):
+        PageMaker(folder, "train", 1)
+
+
+@pytest.mark.parametrize(
+    "data, reason",
+    [
+        (b"no PDF at all", "gone.pdf cannot be used .*copy the whole pack"),
+        (b"", "gone.pdf cannot be used .*copy the whole pack"),
+        (None, "gone.pdf cannot be used .2 pages instead of 1."),
+    ],
+)
+def test_a_document_that_is_not_what_was_listed_is_named(
+    documents_alone: Path, data: bytes | None, reason: str
+) -> None:
+    document = manual()
+    document.insert_pdf(manual())
+    (documents_alone / "gone.pdf").write_bytes(document.tobytes() if data is None else data)
+    with pytest.raises(SystemExit, match=reason):
+        PrintedPages(documents_alone, random.Random(1)).page(1024, 600, 1.0)
+
+
 @pytest.mark.parametrize("size", [(1024, 600), (1300, 1840), (1280, 640)])
 def test_a_window_shows_whole_lines_and_all_of_them_are_written(pack: Path, size: tuple[int, int]) -> None:
     pages = PrintedPages(pack / "documents", random.Random(4))

@@ -10,6 +10,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from training.fonts import Face
+from training.pages.files import require
 from training.targets import Point
 
 Box = tuple[float, float, float, float]
@@ -93,6 +94,7 @@ class FontShelf:
 
     def __init__(self, pack: Path, faces: list[Face], rng: random.Random, families: int = 0) -> None:
         self.folder = pack / "fonts"
+        require(self.folder, (face.file for face in faces), "fonts.json")
         self.rng = rng
         self.by_family: dict[str, list[Face]] = {}
         for face in faces:

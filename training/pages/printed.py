@@ -21,6 +21,7 @@ import pymupdf
 from PIL import Image
 
 from training.charset import CHARSET
+from training.pages.files import broken, require
 from training.pages.ink import EMPTY, joined
 from training.targets import Block, Point
 
@@ -207,16 +208,28 @@ class PrintedPages:
     def __init__(self, folder: Path, rng: random.Random) -> None:
         self.rng, self.folder = rng, folder
         self.counts: dict[str, int] = json.loads((folder / "documents.json").read_text(encoding="utf-8"))
+        require(folder, self.counts, "documents.json")
         self._open: dict[str, pymupdf.Document] = {}
+
+    def _document(self, name: str) -> pymupdf.Document:
+        """A document of the pack, opened once."""
+        if name not in self._open:
+            path = self.folder / name
+            try:
+                document = pymupdf.open(path, filetype="pdf")
+            except RuntimeError as error:  # as PyMuPDF's errors about files are
+                raise broken(path, error) from error
+            if len(document) != self.counts[name]:
+                raise broken(path, f"{len(document)} pages instead of {self.counts[name]}")
+            self._open[name] = document
+        return self._open[name]
 
     def _any(self) -> Iterator[tuple[pymupdf.Page, PrintedPage]]:
         """Pages in random order, long documents less often than their length would have it."""
         names, weights = list(self.counts), [count**0.6 for count in self.counts.values()]
         while True:
             name = self.rng.choices(names, weights)[0]
-            if name not in self._open:
-                self._open[name] = pymupdf.open(self.folder / name)
-            page = self._open[name][self.rng.randrange(self.counts[name])]
+            page = self._document(name)[self.rng.randrange(self.counts[name])]
             printed = read_page(page)
             if printed is not None:
                 yield page, printed
