@@ -275,8 +275,10 @@ def train(
         parameters=sum(p.numel() for p in trainer.net.parameters()),
     )
     loader.begin(recipe.plan(), device, recipe.seed + start)  # the same order of layouts on every rank
-    losses = _loop(trainer, loader, out if rank == 0 else None, log)
-    loader.close()
+    try:
+        losses = _loop(trainer, loader, out if rank == 0 else None, log)
+    finally:
+        loader.close()
     if rank == 0:
         export.save(trainer.net, trainer.config, out / "final")
         log(event="end", steps=trainer.step_number, skipped=trainer.skipped, pages_made=loader.made.value)
