@@ -122,7 +122,8 @@ class Assembly:
                 process.join()
                 raise SystemExit(
                     f"{process.name} ended with exit code {process.exitcode} (one below 0: the signal that killed it) "
-                    f"after {self.made.value} pages; stderr tells why: mend that and go on with --resume"
+                    f"after {self.made.value} pages; stderr tells why: mend that and start again, "
+                    "with --resume if there is a checkpoint"
                 )
         found: Filled | None = self._filled.recv() if heard else None
         return found
