@@ -14,7 +14,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from training import fonts, texts
+from training import added_texts, fonts, texts
 
 FONT_PACKAGES = tuple(
     """fonts-ebgaramond fonts-cabin fonts-sil-gentium fonts-roboto-slab fonts-paratype fonts-roboto-unhinted
@@ -74,7 +74,8 @@ def main() -> None:
     root = download(args.cache)
     faces = fonts.build(root / "usr" / "share", args.out, args.processes)
     sizes = texts.build(root, args.out)
-    # Unpacked apart: their manual pages are no part of the texts.
+    # Unpacked apart: fortunes and manual pages of the others are no part of the first texts.
+    sizes |= added_texts.build(download(args.cache / "added", added_texts.PACKAGES), args.out)
     counts = documents.build(download(args.cache / "documents", documents.PACKAGES), args.out)
     shutil.copyfile(Path(__file__).with_name("tokenizer.json"), args.out / "tokenizer.json")
     for split, members in faces.items():

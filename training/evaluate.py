@@ -3,8 +3,8 @@ DIR`.
 
 The pages are made from seeds (fonts and texts the training never shows), so every checkpoint sees the same
 pictures. "density" is a book of its own kind; "prose" is more of what training reads (training.texts), at most 1,024
-tokens a page: the set that the targets of the densities were set on. Beside single pages there are several in one pass
-and questions where words stand.
+tokens a page: the set that the targets of the densities were set on. "new languages" is prose in those that the first
+legs did not train. Beside single pages there are several in one pass and questions where words stand.
 """
 
 from __future__ import annotations
@@ -87,6 +87,7 @@ GROUPS = (
     Group("three pages", Kind(2), 10, 2600, task=Task.SEVERAL, together=3),
     Group("locate", Kind(2), 60, 128, task=Task.LOCATE),
     Group("locate, crops 2x3", Kind(3, (2, 3)), 30, 128, task=Task.LOCATE),
+    Group("new languages", Kind(2, clean=True), 50, split="added"),
 )
 
 

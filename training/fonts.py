@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from training.charset import CHARSET, CORE
+from PIL import ImageFont
+
+from training.charset import ADDED_LETTERS, CHARSET, CORE, WESTERN
 
 HELD_OUT_FAMILIES = frozenset({"ebgaramond", "cabin", "gentium", "robotoslab", "paratype"})
 """Families that no training page ever shows."""
@@ -37,7 +40,8 @@ _NOTO = re.compile(r"/Noto(Sans|Serif)(Mono|Display)?-(Regular|Bold|Italic|BoldI
 
 @dataclass(frozen=True)
 class Face:
-    """One usable font file: its name inside the pack, its family, the characters of CHARSET it lacks."""
+    """One usable font file: its name inside the pack, its family, the characters of CHARSET it lacks or shows as
+    another."""
 
     file: str
     family: str
@@ -54,6 +58,32 @@ def family_of(path: Path) -> str:
     if folder in _COLLECTIONS:
         return re.split(r"[-_]", name)[0]
     return "Roboto" if "unhinted" in str(path) else folder
+
+
+_BASES = {"ł": "l", "Ł": "L", "ø": "o", "Ø": "O"}
+_PROBE_PX = 40
+
+
+def base_of(char: str) -> str:
+    """The letter without its accent or stroke; the character itself where it has none."""
+    return _BASES.get(char) or unicodedata.normalize("NFD", char)[0]
+
+
+def _drawn(font: ImageFont.FreeTypeFont, char: str) -> tuple[tuple[int, int], bytes]:
+    mask = font.getmask(char)
+    return mask.size, bytes(mask)
+
+
+def gaps(path: Path) -> str:
+    """The characters of CHARSET that a font draws as it draws what it lacks, not at all, or as the letter without its
+    accent: some fonts map letters to glyphs that are not theirs."""
+    font = ImageFont.truetype(str(path), _PROBE_PX, layout_engine=ImageFont.Layout.BASIC)
+    lacking = _drawn(font, "\uffff")
+    drawn = {char: _drawn(font, char) for char in CHARSET}
+    return "".join(
+        char for char, look in drawn.items()
+        if look == lacking or not any(look[1]) or (base_of(char) != char and look == drawn[base_of(char)])
+    )
 
 
 def _subset(job: tuple[Path, Path]) -> Face | None:
@@ -77,10 +107,11 @@ def _subset(job: tuple[Path, Path]) -> Face | None:
         subsetter.populate(text=CHARSET + " ")
         subsetter.subset(font)
         subset.save_font(font, str(target), options)
+        unshown = gaps(target)
     except (TTLibError, OSError, KeyError, ValueError, AssertionError, AttributeError) as error:
         print(f"font left out: {source.name}: {error}")
         return None
-    return Face(target.name, family_of(source), "".join(c for c in CHARSET if ord(c) not in mapped))
+    return Face(target.name, family_of(source), "".join(c for c in CHARSET if ord(c) not in mapped or c in unshown))
 
 
 def _candidates(root: Path) -> list[Path]:
@@ -94,8 +125,8 @@ def _candidates(root: Path) -> list[Path]:
 
 
 def build(root: Path, out: Path, processes: int = 1) -> dict[str, list[Face]]:
-    """Subset every usable font under `root` into `out/fonts` and write `out/fonts/fonts.json` (split ->
-    faces)."""
+    """Subset every usable font under `root` into `out/fonts` and write `out/fonts/fonts.json` (split -> faces, and the
+    characters that were kept)."""
     folder = out / "fonts"
     folder.mkdir(parents=True, exist_ok=True)
     jobs = [(path, folder / path.name.replace(" ", "")) for path in _candidates(root)]
@@ -109,12 +140,19 @@ def build(root: Path, out: Path, processes: int = 1) -> dict[str, list[Face]]:
             split["test"].append(face)
         else:
             (folder / face.file).unlink()
-    listing = {name: [asdict(face) for face in members] for name, members in split.items()}
+    listing = {"characters": CHARSET, **{name: [asdict(face) for face in members] for name, members in split.items()}}
     (folder / "fonts.json").write_text(json.dumps(listing, ensure_ascii=False, indent=0), encoding="utf-8")
     return split
 
 
 def load(pack: Path, split: str) -> list[Face]:
-    """Faces of a split from a pack written by `build`; both held-out texts are set in the held-out faces."""
+    """Faces of a split from a pack written by `build`; all held-out texts are set in the held-out faces, that of the
+    added languages in those that have every letter, if there are any. Characters that a pack was not made for are gaps
+    of all its faces."""
     listing = json.loads((pack / "fonts" / "fonts.json").read_text(encoding="utf-8"))
-    return [Face(**entry) for entry in listing["train" if split == "train" else "test"]]
+    unknown = "".join(char for char in CHARSET if char not in listing.get("characters", WESTERN))
+    faces = [Face(entry["file"], entry["family"], entry["missing"] + unknown)
+             for entry in listing["train" if split == "train" else "test"]]
+    if split == "added":
+        return [face for face in faces if not set(face.missing) & set(ADDED_LETTERS)] or faces
+    return faces

@@ -31,8 +31,9 @@ def smoke_pack(folder: Path) -> Path:
         raise SystemExit("this Pillow has no built-in scalable font; install Pillow 10.1 or later with FreeType")
     (folder / "fonts" / "builtin.ttf").write_bytes(font.path.getvalue())
     face = asdict(Face("builtin.ttf", "builtin", "".join(char for char in CHARSET if not char.isascii())))
-    (folder / "fonts" / "fonts.json").write_text(json.dumps({"train": [face], "test": [face]}), encoding="utf-8")
-    for split in ("train", "test", "prose"):
+    listing = {"characters": CHARSET, "train": [face], "test": [face]}
+    (folder / "fonts" / "fonts.json").write_text(json.dumps(listing), encoding="utf-8")
+    for split in ("train", "test", "prose", "added"):
         for language in LANGUAGES:
             (folder / "text" / f"{split}.{language}.txt").write_text("\n".join(_SENTENCES), encoding="utf-8")
         (folder / "text" / f"words.{split}.txt").write_text("stand book page line number light", encoding="utf-8")

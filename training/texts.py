@@ -1,5 +1,5 @@
-"""Texts for the generator: paragraphs from Debian documentation, cleaned to the character set, split by
-source.
+"""Texts for the generator in the first six languages: paragraphs from Debian documentation, cleaned to their
+characters, split by source.
 
 Training text comes from fortunes, manual pages, the Debian reference and word lists. Two texts are held out. "test"
 comes from another book altogether (the Debian handbook), so that no sentence of it was ever trained on. "prose" is text
@@ -12,11 +12,11 @@ from __future__ import annotations
 import gzip
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from html import unescape
 from pathlib import Path
 
-from training.charset import CHARSET, LANGUAGES
+from training.charset import FIRST_LANGUAGES, WESTERN
 from training.unseen import unseen
 
 _LIMITS = {
@@ -54,7 +54,7 @@ _PLAIN = str.maketrans(
         "\t": " ",
     }
 )
-_ALLOWED = frozenset(CHARSET + " ")
+_ALLOWED = frozenset(WESTERN + " ")
 _ROFF_NAMES = {
     r"\-": "-",
     r"\(aq": "'",
@@ -68,11 +68,11 @@ _ROFF_NAMES = {
 }
 
 
-def clean(text: str) -> str:
-    """One line of text in the character set: odd spaces and dashes folded, other characters dropped, long
+def clean(text: str, allowed: Set[str] = _ALLOWED) -> str:
+    """One line of text in the characters `allowed`: odd spaces and dashes folded, other characters dropped, long
     runs cut."""
     text = re.sub(r"\s+", " ", text.translate(_PLAIN))
-    text = "".join(char for char in text if char in _ALLOWED)
+    text = "".join(char for char in text if char in allowed)
     text = re.sub(r"(.)\1{4,}", r"\1\1\1", text)
     return re.sub(r"\s+", " ", text).strip()
 
@@ -87,7 +87,7 @@ def plain_manual(roff: str) -> str:
     return re.sub(r"\\\(..|\\\*.|\\\[.*?\]|\\s[-+]?\d|\\", "", text)
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
     data = gzip.open(path).read() if path.suffix == ".gz" else path.read_bytes()
     try:
         return data.decode("utf-8")
@@ -95,10 +95,10 @@ def _read(path: Path) -> str:
         return data.decode("latin-1")
 
 
-def _paragraphs(text: str, shortest: int) -> Iterator[str]:
+def paragraphs(text: str, shortest: int, allowed: Set[str] = _ALLOWED) -> Iterator[str]:
     """Cleaned paragraphs that look like prose (no drawn tables or rules)."""
     for part in re.split(r"\n%\n|\n\s*\n", text):
-        part = clean(part)
+        part = clean(part, allowed)
         if len(part) >= shortest and part.count("|") < 3 and "---" not in part:
             yield part
 
@@ -119,14 +119,14 @@ def _fortunes(share: Path, language: str) -> Iterator[Path]:
 def _training(share: Path, language: str, rng: random.Random) -> list[str]:
     found: list[str] = []
     for path in _fortunes(share, language):
-        found += _paragraphs(_read(path), 20)
+        found += paragraphs(read_text(path), 20)
     for path in sorted((share / "debian-reference").glob(f"debian-reference.{language}.txt.gz")):
-        found += _paragraphs(_read(path), 20)
+        found += paragraphs(read_text(path), 20)
     manuals = sorted(p for p in (share / "man" / _MANUALS[language]).glob("man*/*.gz") if not p.is_symlink())
     rng.shuffle(manuals)
     taken = 0
     for path in manuals:
-        for part in _paragraphs(plain_manual(_read(path)), 40):
+        for part in paragraphs(plain_manual(read_text(path)), 40):
             found.append(part)
             taken += len(part)
         if taken > _MANUAL_LIMIT:
@@ -137,7 +137,7 @@ def _training(share: Path, language: str, rng: random.Random) -> list[str]:
 def _held_out(share: Path, language: str) -> list[str]:
     found: list[str] = []
     for path in sorted((share / "doc" / "debian-handbook" / "html" / _HANDBOOK[language]).glob("*.html")):
-        for body in re.findall(r'<div class="para">(.*?)</div>|<p[^>]*>(.*?)</p>', _read(path), flags=re.S):
+        for body in re.findall(r'<div class="para">(.*?)</div>|<p[^>]*>(.*?)</p>', read_text(path), flags=re.S):
             part = clean(unescape(re.sub(r"<[^>]+>", "", "".join(body))))
             if len(part) >= 60:
                 found.append(part)
@@ -148,13 +148,13 @@ def _printed_too(share: Path, language: str) -> set[str]:
     """Paragraphs of what training also sees as pages of PDFs (training.documents): no prose is held out of these."""
     found: set[str] = set()
     for path in (share / "debian-reference").glob(f"debian-reference.{language}.txt.gz"):
-        found |= set(_paragraphs(_read(path), 20))
+        found |= set(paragraphs(read_text(path), 20))
     for path in (share / "man" / _MANUALS[language]).glob("man*/*bash*.gz"):
-        found |= set(_paragraphs(plain_manual(_read(path)), 40))
+        found |= set(paragraphs(plain_manual(read_text(path)), 40))
     return found
 
 
-def _first(parts: Iterable[str], limit: int) -> list[str]:
+def first_of(parts: Iterable[str], limit: int) -> list[str]:
     """Parts from the front until they hold more than `limit` characters."""
     kept, size = [], 0
     for part in parts:
@@ -165,11 +165,11 @@ def _first(parts: Iterable[str], limit: int) -> list[str]:
     return kept
 
 
-def _write(path: Path, parts: Iterable[str]) -> None:
+def write_lines(path: Path, parts: Iterable[str]) -> None:
     path.write_text("\n".join(parts) + "\n", encoding="utf-8")
 
 
-def _characters(parts: Iterable[str]) -> int:
+def characters(parts: Iterable[str]) -> int:
     return sum(map(len, parts))
 
 
@@ -181,7 +181,7 @@ def build(root: Path, out: Path, seed: int = 1) -> dict[str, int]:
     texts: dict[str, list[str]] = {}
     rest: dict[str, list[str]] = {}
     test_words: set[str] = set()
-    for language in LANGUAGES:
+    for language in FIRST_LANGUAGES:
         rng = random.Random(f"{seed}-{language}")
         train = list(dict.fromkeys(_training(share, language, rng)))
         test = list(dict.fromkeys(_held_out(share, language)))
@@ -193,18 +193,18 @@ def build(root: Path, out: Path, seed: int = 1) -> dict[str, int]:
         rng.shuffle(train)
         rng.shuffle(test)
         test_words |= {w.strip(".,;:!?()\"'«»") for part in test[: len(test) // 2] for w in part.split()}
-        texts[f"train.{language}"] = _first(train, _LIMITS[language])
-        texts[f"test.{language}"] = _first(test, _TEST_LIMIT)
+        texts[f"train.{language}"] = first_of(train, _LIMITS[language])
+        texts[f"test.{language}"] = first_of(test, _TEST_LIMIT)
         printed = _printed_too(share, language)
         rest[language] = [part for part in train[len(texts[f"train.{language}"]) :] if part not in printed]
-    trained = [part for language in LANGUAGES for part in texts[f"train.{language}"]]
+    trained = [part for language in FIRST_LANGUAGES for part in texts[f"train.{language}"]]
     for language, parts in rest.items():
-        prose = _first(unseen(parts, trained), _TEST_LIMIT)
-        if _characters(prose) >= _LEAST_PROSE:
+        prose = first_of(unseen(parts, trained), _TEST_LIMIT)
+        if characters(prose) >= _LEAST_PROSE:
             texts[f"prose.{language}"] = prose
     for name, parts in (texts | _word_lists(share, test_words, seed)).items():
-        _write(folder / f"{name}.txt", parts)
-    return {name: _characters(parts) for name, parts in texts.items()}
+        write_lines(folder / f"{name}.txt", parts)
+    return {name: characters(parts) for name, parts in texts.items()}
 
 
 def _word_lists(share: Path, test_words: Iterable[str], seed: int) -> dict[str, list[str]]:
@@ -214,7 +214,7 @@ def _word_lists(share: Path, test_words: Iterable[str], seed: int) -> dict[str, 
     train: list[str] = []
     rest: set[str] = set()
     for name in _WORD_LISTS:
-        listed = sorted({w for w in map(clean, _read(share / "dict" / name).split()) if 2 < len(w) < 16})
+        listed = sorted({w for w in map(clean, read_text(share / "dict" / name).split()) if 2 < len(w) < 16})
         rng.shuffle(listed)
         train += listed[:_WORDS_EACH]
         rest |= set(listed[_WORDS_EACH:])

@@ -10,30 +10,44 @@ import random
 import string
 from pathlib import Path
 
-from training.charset import CHARSET, LANGUAGES
+from training.charset import ADDED_LANGUAGES, CHARSET, WESTERN
 from training.technical import Technical
 
 _WEIGHTED = ("en", "en", "it", "it", "de", "es", "pt", "fr")
+_LANGUAGES = {
+    "train": _WEIGHTED * 9 + ADDED_LANGUAGES * 4,  # three quarters and one quarter
+    "test": _WEIGHTED,
+    "prose": _WEIGHTED,
+    "added": ADDED_LANGUAGES,
+}
+"""Languages of running text by split, as often as they are to be drawn."""
+
+_WORD_LISTS = {"train": ("words.train", "words.train.added")}
+"""Word lists of a split, where it is not the one with its name."""
+
 _LOWER = string.ascii_lowercase + string.digits
 _UPPER = string.ascii_uppercase + string.digits
 
 
 class Words:
-    """Endless source of word lists for one split ("train", "test" or "prose") of a pack."""
+    """Endless source of word lists for one split of a pack: "train", "test" and "prose" (training.texts), or "added"
+    (training.added_texts)."""
 
     def __init__(self, pack: Path, split: str, rng: random.Random) -> None:
         folder = pack / "text"
         self.rng = rng
-        texts = {language: folder / f"{split}.{language}.txt" for language in LANGUAGES}
+        texts = {language: folder / f"{split}.{language}.txt" for language in set(_LANGUAGES[split])}
         self.running = {
             language: path.read_text(encoding="utf-8").split() for language, path in texts.items() if path.exists()
         }
-        self.languages = tuple(language for language in _WEIGHTED if language in self.running)
+        self.languages = tuple(language for language in _LANGUAGES[split] if language in self.running)
         if not self.languages:
             raise SystemExit(f"{folder} has no {split} text; make the pack again with python -m training.collect")
-        self.dictionary = (folder / f"words.{split}.txt").read_text(encoding="utf-8").split()
+        lists = [folder / f"{name}.txt" for name in _WORD_LISTS.get(split, (f"words.{split}",))]
+        self.dictionary = [word for path in lists if path.exists() for word in path.read_text(encoding="utf-8").split()]
         self.technical = Technical(rng, self.dictionary)
         self.trained = split == "train"
+        self.characters = WESTERN if split in ("test", "prose") else CHARSET
 
     def _letters(self, alphabet: str, low: int, high: int) -> str:
         return "".join(self.rng.choice(alphabet) for _ in range(self.rng.randint(low, high)))
@@ -66,7 +80,7 @@ class Words:
             return str(rng.randint(0, 10 ** rng.randint(1, 8)))
         if kind < 0.92:
             return f"+{rng.randint(1, 99)} {rng.randint(100, 999)} {rng.randint(10000, 9999999)}"
-        return self._letters(CHARSET, 2, 7)
+        return self._letters(self.characters, 2, 7)
 
     def run(self, count: int) -> list[str]:
         """About `count` words: mostly running text, sometimes a list of unrelated or made-up ones,

@@ -22,7 +22,7 @@ from PIL import Image
 from uocr.document import BOX_SCALE, Box
 
 from bench.quality.pages import Drawn, PageSet, TruthBlock, default_cache
-from training.charset import CHARSET
+from training.charset import WESTERN
 
 PACKAGES = ("debian-faq", "debian-faq-de", "debian-faq-fr", "debian-faq-it", "debian-policy", "developers-reference",
             "developers-reference-de", "developers-reference-fr", "maint-guide", "installation-guide-amd64")
@@ -38,7 +38,7 @@ FILES = (
 )
 DPI = 200
 SEED = 78_000_000
-_KNOWN = frozenset(CHARSET + " \n")
+_KNOWN = frozenset(WESTERN + " \n")
 _FOLDED = str.maketrans({"\u00a0": " ", "\u00ad": "-", "\u2010": "-", "\u2011": "-", "\u2212": "-"})
 _LEAST, _MOST = 500, 4500
 """Characters of a page that is used."""

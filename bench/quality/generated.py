@@ -29,8 +29,8 @@ _BLOCK = re.compile(r"<\|det\|>(\w+) \[(\d+), (\d+), (\d+), (\d+)\]<\|/det\|>(.*
 
 @dataclass(frozen=True)
 class Generated:
-    """Draws pages of one kind. `split` is "test" or "prose" (training.texts) for held-out pages, "train" for
-    calibration."""
+    """Draws pages of one kind. `split` is "test" or "prose" (training.texts) or "added" (training.added_texts) for
+    held-out pages, "train" for calibration."""
 
     number: int
     kind: Kind
@@ -95,6 +95,8 @@ def sets() -> Iterable[PageSet]:
     for level, font in enumerate(letters):
         yield PageSet(f"prose {level}", Generated(14 + level, Kind(level, clean=True), split="prose", longest=1024),
                       pages=50, about=f"letters of {font} px, text of the training's own sources")
+    yield PageSet("new languages", Generated(18, Kind(2, clean=True), split="added"), pages=50,
+                  about="letters of 25-38 px; Dutch, Swedish, Danish, Polish, Czech, Hungarian")
     yield PageSet("blank", Generated(4, Kind(BLANK)), pages=50, blank=True,
                   about="empty, or only matter that nobody could read")
     yield PageSet("small text", Generated(5, Kind(SMALLEST)), about="letters of 12-17 px")

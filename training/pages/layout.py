@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-from training.charset import CLASS_OF
+from training.charset import CLASS_OF, settable
 from training.fonts import Face
 from training.pages.ink import EMPTY, FontShelf, SizedFont, break_lines, draw_pieces, joined, place_line
 from training.pages.kinds import Kind
@@ -146,7 +146,7 @@ class Setter:
         """One block at (x, y, width) and its height in pixels; no block when nothing fits."""
         (face, font), (x, y, width) = typed, place
         usable = CLASS_OF.keys() - set(face.missing)
-        words = ["".join(c for c in word if c in usable) for word in self.words.run(self._word_count(title, style))]
+        words = [settable(word, usable) for word in self.words.run(self._word_count(title, style))]
         align = "left" if title and style.align == "justified" else style.align
         if title and self.rng.random() < 0.35:
             align = "centre"

@@ -20,12 +20,12 @@ from typing import Any
 import pymupdf
 from PIL import Image
 
-from training.charset import CHARSET
+from training.charset import WESTERN
 from training.pages.files import broken, require
 from training.pages.ink import EMPTY, joined
 from training.targets import Block, Point
 
-_KNOWN = frozenset(CHARSET + " ")
+_KNOWN = frozenset(WESTERN + " ")
 _FOLDED = str.maketrans({"\u00a0": " ", "\u00ad": "-", "\u2010": "-", "\u2011": "-", "\u2212": "-"})
 _MARK = re.compile(r"([•–*·»°-]|\(?[0-9]{1,2}[.)]|\(?[a-z][.)]|\[[0-9]{1,3}\]) ")
 """What begins an item of a list."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-from training.charset import CLASS_OF
+from training.charset import CLASS_OF, settable
 from training.fonts import Face
 from training.pages.ink import EMPTY, FontShelf, SizedFont, joined
 from training.pages.runs import Placed, draw_line, shifted, spread
@@ -54,9 +54,9 @@ class SheetSetter:
         return self.shelf.sized(face or sheet.face, int(sheet.size * scale))
 
     def _shown(self, words: list[str], *faces: Face) -> list[str]:
-        """Words without the characters that a face lacks."""
+        """Words as all the faces can set them."""
         usable = CLASS_OF.keys() - {c for face in faces for c in face.missing}
-        return [shown for shown in ("".join(c for c in word if c in usable) for word in words) if shown]
+        return [shown for shown in (settable(word, usable) for word in words) if shown]
 
     def _bold(self, sheet: Sheet) -> Face:
         faces = self.shelf.by_family[sheet.face.family]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from PIL import Image, ImageDraw
 
+from training.charset import settable
 from training.pages.ink import EMPTY, Box, FontShelf, SizedFont, joined
 from training.pages.runs import Placed, Run, break_runs, draw_line, shifted
 from training.targets import Block, Point
@@ -133,12 +134,10 @@ class TableSetter:
             self.rng.choices(("word", "number", "token", "phrase"), (0.35, 0.4, 0.1, 0.15))[0] for _ in range(columns)
         ]
         kinds[0] = self.rng.choice(("word", "word", kinds[0]))
+        spaced = usable | {" "}
         for cell in cells:
             kind = "word" if cell.row == 0 else kinds[cell.column]
-            shown = (
-                "".join(c for c in word.translate(_FORBIDDEN) if c in usable or c == " ")
-                for word in self._content(kind)
-            )
+            shown = (settable(word.translate(_FORBIDDEN), spaced) for word in self._content(kind))
             cell.words = " ".join(shown).split()
 
     def set(
