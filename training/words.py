@@ -14,8 +14,11 @@ from training.charset import ADDED_LANGUAGES, CHARSET, WESTERN
 from training.technical import Technical
 
 _WEIGHTED = ("en", "en", "it", "it", "de", "es", "pt", "fr")
+_ADDED = (*ADDED_LANGUAGES, "pl", "cs")
+"""Polish and Czech count twice: most letters that the first languages lack are theirs."""
+
 _LANGUAGES = {
-    "train": _WEIGHTED * 9 + ADDED_LANGUAGES * 4,  # three quarters and one quarter
+    "train": _WEIGHTED * 9 + _ADDED * 3,  # three quarters and one quarter
     "test": _WEIGHTED,
     "prose": _WEIGHTED,
     "added": ADDED_LANGUAGES,
