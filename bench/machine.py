@@ -5,7 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from bench.quality.stored import write
 
 
 def processor() -> str:
@@ -52,6 +56,14 @@ def sentence(found: dict[str, object]) -> str:
     listed = f" ({', '.join(sets)})" if isinstance(sets, list) and sets else ""
     return (f"{found['processor']}{listed}, {found['processors']} processors, {found['system']}, "
             f"Python {found['python']}")
+
+
+def tell(report: Mapping[str, Any], table: str, out: Path | None) -> None:
+    """Print a report's machine, its load and the table of its figures; store the report, if a file is named."""
+    print(f"{sentence(report['machine'])}; load {report['load_at_start']} to {report['load_at_end']}\n")
+    print(table)
+    if out:
+        write(out, report)
 
 
 def _cpuinfo(name: str) -> str:

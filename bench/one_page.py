@@ -23,7 +23,6 @@ from PIL import Image, ImageDraw, ImageFont
 from uocr import native
 
 from bench import machine
-from bench.quality.stored import write
 from bench.speed import cell
 
 SIDE = 1024
@@ -115,10 +114,7 @@ def main() -> int:
         report["characters"] = draw(page)
         report["rows"] = [measure(page, threads, chosen.runs) for threads in chosen.threads]
     report["load_at_end"] = machine.load()
-    print(f"{machine.sentence(report['machine'])}; load {report['load_at_start']} to {report['load_at_end']}\n")
-    print(table(report))
-    if chosen.out:
-        write(chosen.out, report)
+    machine.tell(report, table(report), chosen.out)
     return 0
 
 

@@ -19,7 +19,6 @@ from typing import Any
 from uocr import bench, models, native
 
 from bench import machine
-from bench.quality.stored import write
 
 RUNS = 3
 COLUMNS = {  # figure of `uocr bench`: (heading, digits)
@@ -74,10 +73,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="where to store the figures as JSON")
     chosen = parser.parse_args()
     report = run()
-    print(f"{machine.sentence(report['machine'])}; load {report['load_at_start']} to {report['load_at_end']}\n")
-    print(tables(report))
-    if chosen.out:
-        write(chosen.out, report)
+    machine.tell(report, tables(report), chosen.out)
     return 0
 
 

@@ -35,7 +35,6 @@ SEED = 20261129
 MOST_NEW = 1800
 """Tokens after which a page counts as not ended."""
 
-
 _TOGETHER = (Kind(1), Kind(2), Kind(2, genre="document"), Kind(BLANK))
 _TOGETHER_SHARES = (0.35, 0.35, 0.2, 0.1)
 """Kinds of pages in one pass and their shares."""

@@ -30,7 +30,6 @@ VISION = ("SAM", "CLIP", "projector")
 
 QUANTISED = ("q8", "q4")
 
-
 SHIPPED = ("fast", "integer")
 """Precisions that models are read in unless a user asks for another."""
 
@@ -66,7 +65,6 @@ class Choice:
         if not path.exists():
             convert_checkpoint(checkpoint, path, self.profile, types=self.types())
         return path
-
 
     def sight(self, path: Path) -> Sight:
         """What visual rows depend on, of the choice converted into `path`: choices with equal sights see a page alike,

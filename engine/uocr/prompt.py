@@ -16,7 +16,6 @@ from uocr.tokenizer import Tokenizer
 IMAGE_MARK: Final = "<image>"
 """Stands in a prompt for one picture, or for all pages of a multi-page pass."""
 
-
 WORDS_MARK: Final = "{words}"
 """Stands in the prompt "locate" for the words to find."""
 

@@ -1,13 +1,31 @@
-"""The faulty input files of tests/fixtures, made once a session."""
+"""The command line run in this process; the faulty input files of tests/fixtures, made once a session."""
 
 from __future__ import annotations
 
 import importlib.util
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from uocr import cli
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Runs `uocr ARGUMENTS` in this process; gives (exit code, standard output, standard error)."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["uocr", *arguments])
+        code = cli.main()
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
 
 
 @pytest.fixture(scope="session")

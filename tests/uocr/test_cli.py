@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from uocr import cli, errors
+from uocr import errors
 from uocr.audit import Audit
 from uocr.cli.app import COMMANDS
 from uocr.cli.targets import place_names
@@ -26,20 +26,6 @@ from uocr.sources import Input
 from tests.conftest import BUILT_IN, GOLDEN, SAMPLES
 
 SCREENSHOT = str(SAMPLES / "screenshot.png")
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
-    """Runs `uocr ARGUMENTS` in this process; gives (exit code, standard output, standard error)."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["uocr", *arguments])
-        code = cli.main()
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture

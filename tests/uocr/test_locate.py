@@ -74,16 +74,9 @@ def answering(knowing: None, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs `uocr read ARGUMENTS --preset tiny -q`; gives (exit code, standard output, standard error)."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["uocr", "read", *arguments, "--preset", "tiny", "-q"])
-        code = cli.main()
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+def run(run: Run) -> Run:
+    """Runs `uocr read ARGUMENTS --preset tiny -q`."""
+    return lambda *arguments: run("read", *arguments, "--preset", "tiny", "-q")
 
 
 @pytest.fixture
