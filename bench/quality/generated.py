@@ -24,7 +24,8 @@ from training.pages.maker import MOST_TOKENS
 SEED = 77_000_000
 """Page i of set s comes from seed SEED + 1000 * s + i; the training's own seeds are elsewhere."""
 
-_BLOCK = re.compile(r"<\|det\|>(\w+) \[(\d+), (\d+), (\d+), (\d+)\]<\|/det\|>(.*?)\n", re.DOTALL)
+_BLOCK = re.compile(r"<\|det\|>(\w+) \[(\d+), (\d+), (\d+), (\d+)\]<\|/det\|>(.*?)\n(?=<\|det\|>|\Z)", re.DOTALL)
+"""A block may hold several lines: a listing does."""
 
 
 @dataclass(frozen=True)

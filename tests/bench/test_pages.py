@@ -134,6 +134,11 @@ def test_boxes_are_equal_within_two_units_at_each_side() -> None:
     assert equal_boxes([], theirs) == 0
 
 
+def test_a_block_of_several_lines_stays_whole() -> None:
+    text = "<|det|>text [0, 0, 9, 9]<|/det|>one\ntwo\n\nfour\n<|det|>title [1, 2, 3, 4]<|/det|>end\n"
+    assert [(b.label, b.text) for b in generated.blocks_of(text)] == [("text", "one\ntwo\n\nfour"), ("title", "end")]
+
+
 def test_the_comparison_pairs_errors_by_page(tmp_path: Path) -> None:
     Image.new("RGB", (8, 8)).save(tmp_path / "p.png")
     truth = generated.blocks_of("<|det|>text [0, 0, 9, 9]<|/det|>abcdefghij\n")
