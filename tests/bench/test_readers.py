@@ -44,7 +44,7 @@ def test_tesseract_without_a_language_of_the_pages_is_refused_before_it_reads(tm
     program.write_text("#!/bin/sh\nprintf 'List of available languages (2):\\neng\\nosd\\n'\n", "utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(readers.MissingReader, match=r"tesseract-ocr-ita tesseract-ocr-deu .* tesseract-ocr-por"):
+    with pytest.raises(readers.MissingReader, match=r"tesseract-ocr-ita tesseract-ocr-deu .* tesseract-ocr-hun"):
         readers.peer("tesseract")
 
 
