@@ -46,7 +46,7 @@ def test_it_says_what_it_reads_and_how_to_ask(model: ModelFile) -> None:
     assert settings["min_font_px"] == 17
     assert settings["confidence_threshold"] == 0.76
     assert settings["ngram"] == {"size": 35, "window": 128, "window_multi": 1024}
-    assert settings["languages"] == ["en", "it", "de", "es", "pt", "fr"]
+    assert settings["languages"] == ["en", "it", "de", "es", "pt", "fr", "nl", "sv", "da", "pl", "cs", "hu"]
 
 
 def test_its_shapes_and_ids(model: ModelFile) -> None:
