@@ -63,9 +63,16 @@ def test_a_name_that_looks_like_a_pattern_is_a_name_first(tmp_path: Path):
 
 def test_addresses_standard_input_and_odd_names_pass_through(tmp_path: Path):
     make(tmp_path, "no-suffix")
-    given = ["-", "https://example.com/a.png?x=[1]", "data:image/png;base64,AAAA", tmp_path / "no-suffix",
-             tmp_path / "missing.png"]
+    given = ["-", "https://example.com/a.png?x=[1]", "HTTP://example.com/*.png", "data:image/png;base64,AAAA",
+             "ftp://example.com/a[1].png", "s3://bucket/*.pdf", tmp_path / "no-suffix", tmp_path / "missing.png"]
     assert expand_inputs(given) == given
+    windows = ["C:\\scans\\a.png", "C:/scans/a.png", "12:30.png"]  # no addresses
+    assert expand_inputs(windows) == [Path(name) for name in windows]
+
+
+def test_an_address_without_parts_is_told():
+    with pytest.raises(InvalidRequest, match=r"^http://\[x/a.png is not an address: Invalid IPv6 URL"):
+        expand_inputs(["http://me:secret@[x/a.png"])
 
 
 def test_nothing_found_is_told(tmp_path: Path):

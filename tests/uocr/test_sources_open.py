@@ -142,7 +142,18 @@ def test_what_a_file_is_follows_from_its_bytes(tmp_path: Path, files: Files):
     ("no-such-file.png", UnreadableFile, "no-such-file.png cannot be opened: No such file or directory."),
     ("nul\0byte.png", UnreadableFile, "cannot be opened"),
     ("x" * 5000, UnreadableFile, "xxx… cannot be opened"),
-    ("ftp://example.com/a.png", InvalidRequest, "ftp:// cannot be opened; use http, https or a file"),
+    ("ftp://me:secret@example.com/a.png", InvalidRequest,
+     "ftp://example.com/a.png cannot be opened: addresses that begin with ftp:// are not understood, "
+     "those with http://, https://, file:// and data: are; or name a file."),
+    ("S3://bucket/a.pdf", InvalidRequest, "addresses that begin with s3:// are not understood"),
+    ("htttps://example.com/a.pdf", InvalidRequest, "addresses that begin with htttps:// are not understood"),
+    ("ftp://[me:secret@a.png", InvalidRequest, "ftp://a.png cannot be opened"),
+    ("HTTP://me:secret@[a.png", InvalidRequest, "HTTP://[a.png is not an address: Invalid IPv6 URL."),
+    ("file://[a.png", InvalidRequest, "file://[a.png is not an address"),
+    ("FILE:///no/such.png", UnreadableFile, "/no/such.png cannot be opened: No such file"),
+    ("C:\\scans\\a.png", UnreadableFile, "C:\\scans\\a.png cannot be opened: No such file"),
+    ("C://scans/a.png", UnreadableFile, "cannot be opened: No such file"),
+    ("mailto:a.png", UnreadableFile, "mailto:a.png cannot be opened: No such file"),
     ("data:image/png;base64", UnreadableFile, "has no comma"),
     ("data:image/png;base64,a!b", UnreadableFile, "damaged base64 text of 3 letters"),
     ("data:image/png;base64,", EmptyDocument, "data URI (image/png) is empty (0 bytes)"),
@@ -259,10 +270,11 @@ def test_an_answer_without_a_length_is_read_to_its_end(site: str, png: bytes):
     ((500, {}, b"oops", 0), "the server answers 500 Internal Server Error"),
     ((302, {"Location": "file:///etc/passwd"}, b"", 0), "could not be fetched: "),
     ((302, {"Location": "ftp://127.0.0.1/x"}, b"", 0), "which is no web address"),
+    ((302, {"Location": "http://[x"}, b"", 0), "could not be fetched: Invalid IPv6 URL"),
     ((200, {"Content-Length": "5000"}, b"\x89PNG", 0), "it ended after 4 of 5,000 bytes; try again"),
     ((200, {}, b"<html>Sign in</html>", 0), "is damaged or not a picture or PDF"),
     ((200, {}, b"", 5), "no answer within 0.2 s"),
-], ids=["404", "500", "to a file", "to ftp", "cut short", "html", "slow"])
+], ids=["404", "500", "to a file", "to ftp", "to nonsense", "cut short", "html", "slow"])
 def test_web_failures_name_the_address_and_the_reason(site: str, answer: Any, words: str):
     Site.pages["/bad"] = answer
     with pytest.raises(UnreadableFile) as caught:

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from uocr.errors import EmptyDocument, InvalidRequest, UnreadableFile
-from uocr.sources.opening import STDIN
+from uocr.sources.opening import STDIN, scheme_of, split_address
 
 SUFFIXES: Final = frozenset({
     ".apng", ".avif", ".bmp", ".dib", ".gif", ".heic", ".heics", ".heif", ".hif", ".ico", ".j2k", ".jfif",
     ".jp2", ".jpe", ".jpeg", ".jpf", ".jpg", ".jpx", ".mpo", ".pbm", ".pcx", ".pdf", ".pgm", ".png", ".pnm",
     ".ppm", ".psd", ".qoi", ".sgi", ".tga", ".tif", ".tiff", ".webp"})
 """Names taken from a folder; a file named on its own is tried whatever its name."""
-_WEB: Final = re.compile(r"(?:https?|file|data):", re.IGNORECASE)
 _log = logging.getLogger(__name__)
 
 
@@ -46,9 +45,12 @@ def expand_input(arg: str | os.PathLike[str], *, recursive: bool = True) -> list
     """What one argument stands for; see `expand_inputs`.
 
     Raises UnreadableFile for an empty name, a pattern that matches nothing or a folder that cannot be listed,
-    EmptyFolder for a folder with nothing to read.
+    EmptyFolder for a folder with nothing to read, InvalidRequest for an address that has no parts. Addresses of
+    a kind that is not understood pass, as missing files do: opening them reports it.
     """
-    if isinstance(arg, str) and (arg == STDIN or _WEB.match(arg)):
+    if isinstance(arg, str) and (arg == STDIN or scheme_of(arg)):
+        if scheme_of(arg) not in ("", "data"):
+            split_address(arg)
         return [Input(arg)]
     text = os.fspath(arg)
     if not text:  # a variable that is not set; as a path it would mean the current folder

@@ -9,10 +9,10 @@ import urllib.error
 import urllib.request
 from email.message import Message
 from typing import IO, Any, Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from uocr.errors import InvalidRequest, TooLarge, UnreadableFile
-from uocr.sources.types import Limits, reason
+from uocr.sources.types import Limits, reason, shown_url
 
 _CHUNK: Final = 1 << 16
 _HEADERS: Final = {"User-Agent": "leggio-uocr", "Accept": "image/*, application/pdf, */*"}
@@ -26,13 +26,6 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
         if urlsplit(newurl).scheme not in ("http", "https"):
             raise urllib.error.URLError(f"the server sends on to {newurl}, which is no web address")
         return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
-
-
-def shown_url(url: str) -> str:
-    """The address without user name and password, for messages and records."""
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
 
 
 def download(url: str, limits: Limits) -> tuple[str, bytes]:
@@ -51,7 +44,7 @@ def download(url: str, limits: Limits) -> tuple[str, bytes]:
             f"{name} could not be fetched: the server answers {error.code} {error.reason}.") from error
     except urllib.error.URLError as error:
         raise UnreadableFile(f"{name} could not be fetched: {_cause(error.reason, limits)}.") from error
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: sent on to what is no address
         raise UnreadableFile(f"{name} could not be fetched: {_cause(error, limits)}.") from error
 
 

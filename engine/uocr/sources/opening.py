@@ -9,13 +9,13 @@ import re
 import sys
 from pathlib import Path
 from typing import Any, BinaryIO, Final
-from urllib.parse import unquote, unquote_to_bytes, urlsplit
+from urllib.parse import SplitResult, unquote, unquote_to_bytes, urlsplit
 
 from PIL import Image
 
 from uocr.errors import EmptyDocument, InvalidRequest, UnreadableFile
 from uocr.sources.pictures import MemoryPicture, PictureSource
-from uocr.sources.types import DEFAULT_DPI, Compat, Content, Limits, Source, reason
+from uocr.sources.types import DEFAULT_DPI, Compat, Content, Limits, Source, reason, shown_url
 
 STDIN: Final = "-"
 _HEAD_BYTES: Final = 1024
@@ -27,6 +27,8 @@ _MARKS: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*", b"BM"
 """How picture files begin whose first bytes always are the same."""
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_\-\s]{32,}={0,2}\s*")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):")
+"""How an address begins. One letter alone is the drive of a Windows path."""
+_UNDERSTOOD: Final = ("http", "https", "file", "data")
 
 Openable = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | Image.Image
 
@@ -58,9 +60,27 @@ def open_source(thing: Openable, *, pages: str | None = None, dpi: float = DEFAU
     return PictureSource(content, heif=is_heif(head), pages=pages, compat=policy, limits=limits)
 
 
+def scheme_of(text: str) -> str:
+    """What `text` is an address by, in small letters: http, https, file, data, or any word before "://".
+
+    Empty for the name of a file: C:\\scan.png, or one with a colon in it.
+    """
+    found = _SCHEME.match(text)
+    scheme = found[1].lower() if found else ""
+    return scheme if scheme in _UNDERSTOOD or text.startswith("//", len(scheme) + 1) else ""
+
+
+def split_address(address: str) -> SplitResult:
+    """The parts of an address. Raises InvalidRequest for one that has no parts."""
+    try:
+        return urlsplit(address)
+    except ValueError as error:
+        raise InvalidRequest(f"{shown_url(address)} is not an address: {reason(error)}.") from error
+
+
 def path_of_address(address: str) -> Path:
     """The file that a file: address names. Raises InvalidRequest when the address names another machine."""
-    parts = urlsplit(address)
+    parts = split_address(address)
     if parts.netloc not in ("", "localhost"):
         raise InvalidRequest(f"{address} names a file of the machine {parts.netloc}; only files of this one can be "
                              "opened, as file:///folder/name.")
@@ -108,20 +128,20 @@ def _from_text(text: str, name: str | None, limits: Limits) -> Content:
         if sys.stdin is None:
             raise UnreadableFile("Standard input is closed; nothing can be read from it.")
         return _from_stream(sys.stdin.buffer, name or "standard input", limits)
-    scheme = _SCHEME.match(text)
-    kind = scheme[1].lower() if scheme else ""
+    kind = scheme_of(text)
     if kind == "data":
         return _from_data_uri(text, name, limits)
     if kind in ("http", "https"):
         from uocr.sources.fetch import download  # the web's libraries load longer than a picture
 
+        split_address(text)
         shown, data = download(text, limits)
         return Content(name or shown, data=data)
     if kind == "file":
         return _from_path(path_of_address(text), name, limits)
-    if scheme and text[scheme.end():].startswith("//"):
-        raise InvalidRequest(f"Addresses beginning with {kind}:// cannot be opened; "
-                             "use http, https or a file.")
+    if kind:
+        raise InvalidRequest(f"{shown_url(text)} cannot be opened: addresses that begin with {kind}:// are not "
+                             "understood, those with http://, https://, file:// and data: are; or name a file.")
     path = Path(text)
     if not _exists(path) and _BASE64.fullmatch(text):
         decoded = _decoded_base64(text)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Self
+from urllib.parse import urlsplit, urlunsplit
 
 from PIL import Image
 
@@ -20,12 +21,24 @@ DEFAULT_DPI: Final = 300.0
 """Pixels per inch of a PDF page."""
 _ERROR_NUMBER: Final = re.compile(r"^code=\d+: ")
 """What PyMuPDF puts before MuPDF's own words."""
+_LOGIN: Final = re.compile(r"//[^/?#]*@")
+"""User name and password in an address."""
 
 
 def reason(error: object) -> str:
     """A library's words about a failure, fit for the end of our sentence: one line without a full stop."""
     words = " ".join(_ERROR_NUMBER.sub("", str(error)).split()).rstrip(". ")
     return words or type(error).__name__
+
+
+def shown_url(url: str) -> str:
+    """The address without user name and password, for messages and records."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # what cannot be taken apart is shown as it is
+        return _LOGIN.sub("//", url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
 
 
 Compat = Literal["upstream"] | None
