@@ -336,4 +336,4 @@ class UnlimitedOCR:
 def _describe(page: Page, picture: PageImage) -> None:
     page.width, page.height = picture.width, picture.height
     page.has_text_layer = picture.has_text_layer
-    page.problems += picture.notes
+    page.problems += [note for note in picture.notes if note not in page.problems]

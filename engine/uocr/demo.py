@@ -31,7 +31,7 @@ def read_sample(ocr: UnlimitedOCR, file: Path, output: Path) -> None:
     truths = file.with_suffix(".txt").read_text("utf-8").split("\f")
     remark = BEYOND_THE_MODEL.get(file.name)
     view.out.rule(f"[bold]{file.name}[/bold]" + (f" ({remark})" if remark else ""))
-    document, threshold = None, float(ocr.front_end.get("confidence_threshold", 0.0))
+    document = None
     with open_source(file) as source:
         for event in ocr.stream(source):
             match event:
@@ -48,7 +48,7 @@ def read_sample(ocr: UnlimitedOCR, file: Path, output: Path) -> None:
                     for note in page.problems:
                         view.out.print(f"note: {note}", style="yellow", markup=False)
                     found = audit(page, source.page(page.index).image)
-                    for warning in view.page_warnings(page, threshold, found):
+                    for warning in view.page_warnings(page, found):
                         view.out.print(warning, style="yellow", markup=False)
                     rate = character_error_rate(page.text, truths[page.index])
                     view.out.print(f"character error rate: {100 * rate:.2f} %", style="bold")

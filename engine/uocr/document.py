@@ -125,10 +125,25 @@ class Page:
     """The source page (a born-digital PDF) already carries text."""
     located: str | None = None
     """The words whose place was asked for instead of the page's text; each block's boxes are an answer."""
+    confidence_threshold: float = 0.0
+    """The model's own, 0..1: a page whose `confidence` is lower is `unsure`."""
+    has_ink: bool | None = None
+    """Whether ink stands outside every box. Looked at only where no text was found; None: not looked at."""
 
     @property
     def complete(self) -> bool:
         return self.finish_reason is FinishReason.EOS
+
+    @property
+    def unsure(self) -> bool:
+        """The model is not sure enough of the page: the text may be wrong, located words may not be there."""
+        confidence = self.confidence
+        return confidence is not None and confidence < self.confidence_threshold
+
+    @property
+    def ink_without_text(self) -> bool:
+        """The page was read to its end and no text was found, though there is ink on it: it is no empty sheet."""
+        return self.complete and self.located is None and bool(self.has_ink) and not self.text
 
     @property
     def blank(self) -> bool:

@@ -6,12 +6,14 @@ asks, and turns tokens into text and blocks. It knows no files and no threads; `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from PIL import Image
 
 from . import advice, errors, events, markup, native
+from .audit import audit
 from .control import Control
 from .document import BOX_SCALE, Block, Box, FinishReason, Page, Timings, Token
 from .prompt import IMAGE_MARK, build_prompt_ids, default_prompt, locate_prompt, words_to_find
@@ -111,7 +113,9 @@ class Reader:
         self._admit_page(views, plan, settings)
         pixels = make_views(picture, views.preset).views
         yield from self._run([page], [views], plan, lambda view: pixels[view], control)
+        _look_for_ink(page, lambda: picture)
         _move_blocks(page.blocks, to_page)
+        yield events.PageFinished(page)
 
     def read_together(
         self, pages: Sequence[Page], images: Sequence[Any], settings: ReadSettings, control: Control
@@ -129,6 +133,9 @@ class Reader:
         yield from self._run(
             pages, views, plan, lambda view: make_views(images[view](), views[view].preset).views[0], control
         )
+        for page, image in zip(pages, images, strict=True):
+            _look_for_ink(page, image)
+            yield events.PageFinished(page)
 
     def _admit_page(self, views: ViewPlan, plan: native.Plan, settings: ReadSettings) -> None:
         """Raises OverBudget with advice before the page's pixels are made; the engine itself would refuse it later."""
@@ -175,6 +182,7 @@ class Reader:
         estimate = self.engine.estimate(plan)
         for page in pages:
             page.memory_estimate = dict(estimate.category)
+            page.confidence_threshold = float(self.front_end.get("confidence_threshold", 0.0))
         started = events.PageStarted(
             pages[0], views[0], estimate, len(plan.prompt_ids), estimate.visual_rows, estimate.max_new_tokens
         )
@@ -189,7 +197,6 @@ class Reader:
                 memory = self.engine.memory()
                 for page in pages:
                     page.memory_peak = dict(memory.peak)
-        yield from transcript.finished_pages()
 
     def _steps(
         self,
@@ -280,10 +287,6 @@ class _Transcript:
                 page.finish_reason = FinishReason.NOT_READ
         return parsed
 
-    def finished_pages(self) -> Iterator[events.ReadEvent]:
-        for page in self.pages:
-            yield events.PageFinished(page)
-
 
 def turned(image: Image.Image, degrees: int) -> Image.Image:
     """The picture turned clockwise by 0, 90, 180 or 270 degrees."""
@@ -317,6 +320,13 @@ def prepare(image: Image.Image, page: Page, settings: ReadSettings) -> tuple[Ima
         )
 
     return image.crop((left, top, right, bottom)), to_page
+
+
+def _look_for_ink(page: Page, image: Callable[[], Image.Image]) -> None:
+    """Tells an empty sheet from a page whose text was not found; `image` gives the picture that was read."""
+    if page.complete and page.located is None and not page.text:
+        with contextlib.suppress(errors.UocrError):  # a source that is gone by now leaves the question open
+            page.has_ink = bool(audit(page, image()).missed)
 
 
 def _move_blocks(blocks: Sequence[Block], to_page: Any) -> None:

@@ -139,7 +139,10 @@ def test_the_format_follows_the_suffix(run, tmp_path: Path) -> None:
         (("-o", "out.xyz"), errors.InvalidRequest, "choose one of txt, md, json, html, docx, pdf"),
         (("-o", "out.md", "a.png"), errors.InvalidRequest, "names one file, but there are 2 inputs"),
         (("--json", "--format", "md"), errors.InvalidRequest, "contradict"),
-        (("-o", "none/out.md"), errors.OutputFailed, "none/out.md: cannot be written: the folder does not exist"),
+        (("-o", "dangling/out.md"), errors.OutputFailed, "dangling: cannot be written: the folder does not exist"),
+        (("-o", "dangling/deep/"), errors.OutputFailed, "dangling: cannot be written: the folder does not exist"),
+        (("-o", "link.md"), errors.OutputFailed, "link.md: cannot be written: the folder does not exist"),
+        (("-o", "a.png/deep/out.md"), errors.OutputFailed, "a file stands where a folder should be"),
         (("-o", "a.png/out.md"), errors.OutputFailed, "a file stands where a folder should be"),
         (("-o", "a.png/"), errors.OutputFailed, "a file stands where a folder should be"),
         (("-o", "a.png/deep/"), errors.OutputFailed, "a file stands where a folder should be"),
@@ -159,6 +162,8 @@ def test_what_cannot_be_written_is_refused_before_any_work(
     picture(tmp_path / "a.png")
     picture(tmp_path / "b.png")
     (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "link.md").symlink_to("nowhere/out.md")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "b-0001.md").write_text("mine")
     before = written(tmp_path)
@@ -173,7 +178,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_work(run, tmp_pat
     closed.mkdir()
     real = os.access  # asked in place of the folder's own permissions, which do not bind root
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != closed and real(path, mode))
-    for target in ("closed/out.md", "closed", "closed/new/"):
+    for target in ("closed/out.md", "closed", "closed/new/", "closed/new/out.md"):
         code, _, err = run("read", SCREENSHOT, "-o", f"{tmp_path}/{target}")
         assert code == errors.OutputFailed.exit_code
         assert "closed" in err and "cannot be written: writing there is not allowed" in err
@@ -186,6 +191,28 @@ def test_a_folder_by_its_slash_and_none_left_behind(run, tmp_path: Path) -> None
     assert not (tmp_path / "new.d").exists()
     run("read", str(picture(tmp_path / "a.png")), "-o", f"{tmp_path}/new.d/deep/", *QUICK)
     assert written(tmp_path / "new.d") == ["deep/a.md"]
+
+
+@pytest.mark.parametrize("more", [(), ("--per-page",)])
+def test_folders_of_a_file_are_made_and_none_left_behind(run, tmp_path: Path, more: tuple[str, ...]) -> None:
+    """As those of a folder are."""
+    bad = tmp_path / "bad.png"
+    bad.write_bytes(b"\x89PNG broken")
+    target = f"{tmp_path}/new/deep/out.md"
+    assert run("read", str(bad), "-o", target, *more)[0] == errors.UnreadableFile.exit_code
+    assert not (tmp_path / "new").exists()
+    run("read", str(picture(tmp_path / "a.png")), "-o", target, *QUICK, *more)
+    assert written(tmp_path / "new") == ["deep/out-0001.md" if more else "deep/out.md"]
+
+
+def test_an_address_that_is_not_understood_never_stops_the_others(run, tmp_path: Path) -> None:
+    page = str(picture(tmp_path / "a.png"))
+    odd = ("ftp://example.org/x.png", "http://[x/y.png", "file://server/z.png")
+    code, _, err = run("read", *odd, page, "-o", f"{tmp_path}/out/", *QUICK)
+    assert code == errors.InvalidRequest.exit_code
+    assert "ftp://example.org/x.png cannot be opened: addresses that begin with ftp:// are not understood" in err
+    assert "http://[x/y.png is not an address" in err and "of the machine server" in err
+    assert written(tmp_path / "out") == ["a.md"]
 
 
 def test_devices_are_written_into_and_stay(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,24 +285,28 @@ def test_a_state_folder_that_cannot_be_written_is_told(run, tmp_path: Path, monk
 def test_what_a_person_should_know_of_a_page_is_said_even_when_quiet(
     run, blank: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def page(*blocks: Block, text_layer: bool = False) -> Page:
-        return Page("a.pdf", 6, 10, 10, list(blocks), finish_reason=FinishReason.EOS, has_text_layer=text_layer)
+    def page(*blocks: Block, below: float = 0.3, **more: bool) -> Page:
+        return Page(
+            "a.pdf", 6, 10, 10, list(blocks), finish_reason=FinishReason.EOS, confidence_threshold=below, **more
+        )
 
     unsure = Block("text", (), "words", confidence=0.389)
-    assert page_warnings(page(unsure), 0.5) == [
+    assert page_warnings(page(unsure, below=0.5)) == [
         "page 7: the model is unsure (confidence 0.39); the text may be wrong"
     ]
-    assert page_warnings(page(unsure, text_layer=True), 0.5)[0].endswith("; the PDF page has text of its own")
-    assert page_warnings(page(unsure), 0.3) == []
-    assert page_warnings(page(), 0.5) == ["page 7: no text found"]
-    assert any("text of its own" in line for line in page_lines(page(unsure, text_layer=True)))
+    with_layer = page(unsure, below=0.5, has_text_layer=True)
+    assert page_warnings(with_layer)[0].endswith("; the PDF page has text of its own")
+    assert page_warnings(page(unsure)) == []
+    assert page_warnings(page()) == ["page 7: no text found"]
+    assert page_warnings(page(has_ink=True)) == ["page 7: no text found, though there is ink on the page"]
+    assert any("text of its own" in line for line in page_lines(with_layer))
     found = Audit([Box(515, 132, 865, 144), Box(514, 152, 897, 227)], [0])
-    assert page_warnings(page(unsure), 0.3, found) == [
+    assert page_warnings(page(unsure), found) == [
         "page 7: there is ink that no block covers at 515,132 to 865,144 of 999 and in 1 more place; "
         "text may be missing",
         "page 7: 1 block stands where the page is empty; text may be invented",
     ]
-    assert page_warnings(page(unsure), 0.3, Audit()) == []
+    assert page_warnings(page(unsure), Audit()) == []
     assert run("read", SCREENSHOT, "-q")[2] == ""
     monkeypatch.setattr("uocr.cli.read.audit", lambda page, picture: Audit([Box(1, 2, 3, 4)]))
     assert run("read", SCREENSHOT, "-q")[2].endswith("no block covers at 1,2 to 3,4 of 999; text may be missing\n")
@@ -428,6 +459,7 @@ def test_resume_goes_on_after_the_pages_of_the_journal(run, tmp_path: Path) -> N
 
 
 def test_ctrl_c_stops_cleanly_and_keeps_finished_pages(tmp_path: Path) -> None:
+    """Under a name that says so: the final one is for the whole document."""
     target = tmp_path / "out.json"
     process = subprocess.Popen(
         [sys.executable, "-m", "uocr.cli", "read", str(SAMPLES / "leaflet.pdf"), "-o", str(target), "--format", "json"],
@@ -440,8 +472,9 @@ def test_ctrl_c_stops_cleanly_and_keeps_finished_pages(tmp_path: Path) -> None:
             break
     rest = process.stderr.read()
     assert process.wait() == errors.Cancelled.exit_code, rest
-    reasons = [p["finish_reason"] for p in json.loads(target.read_text())["documents"][0]["pages"]]
-    assert reasons == ["eos", "cancelled", "not_read"]
+    assert not target.exists() and f"what was read is in {tmp_path}/out.partial.json" in rest
+    kept = json.loads((tmp_path / "out.partial.json").read_text())["documents"][0]["pages"]
+    assert [page["finish_reason"] for page in kept] == ["eos", "cancelled", "not_read"]
 
 
 def test_ctrl_c_with_a_journal_leaves_the_way_free_for_the_same_command(tmp_path: Path) -> None:

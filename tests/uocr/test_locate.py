@@ -48,6 +48,7 @@ def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
         prompts = file.front_end["prompts"] | {"locate": TEMPLATE}
         file.front_end |= {"prompts": prompts, "locate_most": 20, "multi_page": True, "multi_page_most": 2}
         file.front_end["trained_presets"] = ["tiny", "base"]
+        file.front_end["confidence_threshold"] = 0.0  # of an answer that is forced the model is never sure
         return file
 
     monkeypatch.setattr(ModelFile, "open", staticmethod(opened))
@@ -161,8 +162,10 @@ def test_json_says_what_was_asked_and_comes_back_as_it_was(tmp_path: Path) -> No
 def test_the_confidence_is_that_the_words_are_there() -> None:
     page = located(Block("two words", (Box(1, 2, 3, 4),), "", box_confidence=0.1), first=0.6)
     assert page.confidence == pytest.approx(0.6)
-    assert page_warnings(page, 0.5) == []
-    assert page_warnings(page, 0.7) == [
+    page.confidence_threshold = 0.5
+    assert page_warnings(page) == []
+    page.confidence_threshold = 0.7
+    assert page_warnings(page) == [
         "page 7: the model is unsure (confidence 0.60); the words may not be there"
     ]
 

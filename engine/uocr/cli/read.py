@@ -188,10 +188,9 @@ class Job:
                 view.out.print(page.text + "\n", markup=False)
         document = None
         self._told.clear()
-        threshold = float(ocr.front_end.get("confidence_threshold", 0.0))
         try:
             for event in ocr.stream(source, control=self.control, skip=done):
-                self._show(event, threshold, source)
+                self._show(event, source)
                 if isinstance(event, events.PageFinished):
                     if event.error is not None:
                         self._fail(event.error.exit_code)
@@ -220,7 +219,7 @@ class Job:
         """Text goes to a terminal while it is read; anywhere else whole documents are written at the end."""
         return self.targets is None and self.format in ("md", "txt") and sys.stdout.isatty()
 
-    def _show(self, event: events.ReadEvent, threshold: float, source: Source) -> None:
+    def _show(self, event: events.ReadEvent, source: Source) -> None:
         if isinstance(event, events.Progress) and not self.quiet:
             self._bar.show(event.phase, event.done, event.total)
         elif isinstance(event, events.TextDelta) and not self._streams and not self.quiet:
@@ -246,7 +245,7 @@ class Job:
                 if self._streams and page.located is not None and page.text:
                     view.out.print(page.text, markup=False)
                 self._tell_notes(page, source)
-                for line in view.page_warnings(page, threshold, self._audit(page, source)):
+                for line in view.page_warnings(page, self._audit(page, source)):
                     view.err.print(f"{page.source}, {line}", style="yellow", markup=False)
 
     def _tell_notes(self, page: Page, source: Source) -> None:
@@ -259,8 +258,8 @@ class Job:
                 view.err.print(f"{source.name}: {note}", style="yellow", markup=False)
 
     def _audit(self, page: Page, source: Source) -> Audit | None:
-        """The page's picture beside its blocks; None where the whole page was not meant to be read, or is gone."""
-        if not page.complete or self.settings.region is not None or page.located is not None:
+        """The page's picture beside its blocks; None without text, or where not the whole page was to be read."""
+        if not page.complete or not page.text or self.settings.region is not None or page.located is not None:
             return None
         try:
             return audit(page, _page_images(source, self.settings)(page))

@@ -15,6 +15,7 @@ from rich.table import Table
 from uocr import markup
 from uocr.document import FinishReason, Page
 from uocr.errors import OutputFailed, OverBudget, UocrError
+from uocr.export.content import doubt_of
 from uocr.export.target import failed
 from uocr.native import ProfileRow
 
@@ -188,16 +189,17 @@ def page_lines(page: Page) -> list[str]:
     return lines
 
 
-def page_warnings(page: Page, threshold: float, found: Audit | None = None) -> list[str]:
-    """What a person should know before trusting a page's text; `threshold` (0..1) is the model's own.
+def page_warnings(page: Page, found: Audit | None = None) -> list[str]:
+    """What a person should know before trusting a page's text.
 
     found: what comparing the page's picture with its blocks gave.
     """
     told = []
-    if page.confidence is not None and page.confidence < threshold:
-        what = "text may be wrong" if page.located is None else "words may not be there"
-        told.append(f"the model is unsure (confidence {page.confidence:.2f}); the {what}")
-    if page.complete and not page.text:
+    if (doubt := doubt_of(page)) is not None:
+        told.append(doubt)
+    if page.ink_without_text:
+        told.append("no text found, though there is ink on the page")
+    elif page.complete and not page.text:
         told.append("no text found" if page.located is None else f'"{page.located}" was not found')
     if found is not None and page.complete and page.text:
         if found.missed:

@@ -239,11 +239,24 @@ def is_missing(page: Page) -> bool:
     return not page.blocks and page.finish_reason in (FinishReason.ERROR, FinishReason.NOT_READ)
 
 
-def notice_of(page: Page) -> str | None:
-    """One line to print with a page that was not read to its end; None for a complete one."""
-    if page.complete:
+def doubt_of(page: Page) -> str | None:
+    """That the model is unsure of `page`, worded to stand after "page 3: "; None where it is sure."""
+    if not page.unsure:
         return None
-    words = "could not be read" if is_missing(page) and page.error else _REASONS[page.finish_reason]
-    reason = f"Page {page.index + 1} {words}"
-    error = " ".join(clean(page.error)[0].split()) if page.error else ""
-    return f"{reason}: {error}" if error else f"{reason}."
+    what = "text may be wrong" if page.located is None else "words may not be there"
+    return f"the model is unsure (confidence {page.confidence:.2f}); the {what}"
+
+
+def notice_of(page: Page) -> str | None:
+    """One line to print with a page whose text may not be all or may not be right; None where all is well."""
+    name = f"Page {page.index + 1}"
+    told = []
+    if not page.complete:
+        words = "could not be read" if is_missing(page) and page.error else _REASONS[page.finish_reason]
+        error = " ".join(clean(page.error)[0].split()) if page.error else ""
+        told.append(f"{name} {words}: {error}" if error else f"{name} {words}.")
+    if page.ink_without_text:
+        told.append(f"{name}: no text was found, though there is ink on it.")
+    if (doubt := doubt_of(page)) is not None:
+        told.append(f"{name}: {doubt}.")
+    return " ".join(told) or None

@@ -10,7 +10,7 @@ Schema "leggio-reading", version 1. Times are seconds, memory bytes, boxes [left
            "finish_reason": "eos" | "length" | "loop" | "cancelled" | "error" | "not_read",
            "complete": bool, "blank": bool, "error": str | null, "notice": str | null,
            "problems": [str], "has_text_layer": bool, "located": str | null,
-           "confidence": 0..1 | null,
+           "confidence": 0..1 | null, "confidence_threshold": 0..1, "unsure": bool, "has_ink": bool | null,
            "text": str, "raw_text": str,
            "blocks": [
              {"label": str, "text": str, "boxes": [0..999], "boxes_px": [px],
@@ -22,7 +22,10 @@ Schema "leggio-reading", version 1. Times are seconds, memory bytes, boxes [left
            "memory_estimate": {category: bytes}, "memory_peak": {category: bytes}}],
         "complete": bool}]}
 
-`complete`, `blank`, `notice`, `text`, `boxes_px`, `tokens_per_second` and a page's `confidence` are derived
+A page is `unsure` when its confidence is below the model's threshold, and `blank` when nothing was found to read;
+`has_ink` tells then whether ink stands there nevertheless. `notice` is what the other formats print with the page.
+
+`complete`, `blank`, `unsure`, `notice`, `text`, `boxes_px`, `tokens_per_second` and a page's `confidence` are derived
 and ignored on reading. Numbers that JSON lacks are the strings "NaN", "Infinity" and "-Infinity". A new
 field does not raise the version; a changed meaning does.
 """
@@ -90,6 +93,7 @@ def page_record(page: Page) -> dict[str, Any]:
         "finish_reason": page.finish_reason.value, "complete": page.complete, "blank": page.blank,
         "error": page.error, "notice": notice_of(page), "problems": page.problems,
         "has_text_layer": page.has_text_layer, "located": page.located, "confidence": page.confidence,
+        "confidence_threshold": page.confidence_threshold, "unsure": page.unsure, "has_ink": page.has_ink,
         "text": page.text, "raw_text": page.raw_text,
         "blocks": [_block_record(block, page) for block in page.blocks],
         "tokens": {
@@ -130,6 +134,7 @@ def page_from_record(record: dict[str, Any]) -> Page:
         timings=Timings(**{name: _number(record["timings"][name]) for name in Timings.__dataclass_fields__}),
         memory_estimate=record["memory_estimate"], memory_peak=record["memory_peak"],
         has_text_layer=record["has_text_layer"], located=record.get("located"),
+        confidence_threshold=record.get("confidence_threshold", 0.0), has_ink=record.get("has_ink"),
     )
 
 

@@ -152,7 +152,7 @@ class _Part:
         raise NotImplementedError
 
     def add_text(self, target: pymupdf.Page, page: Page) -> None:
-        """Put the invisible text of `page` on `target`, and a note where the page is cut short."""
+        """Put the invisible text of `page` on `target`, and a note where there is something to know of it."""
         frame = PageFrame.of(target)
         name = add_font(target, self.font.xref)
         pieces = []
