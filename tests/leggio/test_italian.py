@@ -19,7 +19,7 @@ from PySide6.QtCore import QMimeData
 from uocr import errors
 from uocr.document import FinishReason
 
-from .scripted import ScriptedEngine
+from .scripted import ScriptedEngine, unsure_engine
 from .test_export import choice, write
 from .test_reading import drop, read_all
 from .test_sources import damaged, encrypted, gigantic_pdf
@@ -93,13 +93,15 @@ def refuse(number: int) -> str:
 
 
 @pytest.mark.parametrize(
-    "kind", ["words", "empty", "half", "gone", "encrypted", "gigantic", "refused", "cut", "loop", "blank", "problems"]
+    "kind",
+    ["words", "empty", "half", "gone", "encrypted", "gigantic", "refused", "cut", "loop", "blank", "problems", "unsure"],
 )
 def test_pages_that_were_not_read_well_are_explained_in_italian(qtbot, make_window, picture, tmp_path, kind):
     finish = {"cut": FinishReason.LENGTH, "loop": FinishReason.LOOP}.get(kind, FinishReason.EOS)
     scripts = {"refused": refuse, "blank": lambda n: "", "problems": lambda n: "<|det|>text [5, 5, 5]<|/det|>words"}
     script = scripts.get(kind)
-    window = make_window(ScriptedEngine(script, finish=finish) if script else ScriptedEngine(finish=finish))
+    engine = ScriptedEngine(script, finish=finish) if script else ScriptedEngine(finish=finish)
+    window = make_window(unsure_engine() if kind == "unsure" else engine)
     if kind in ("words", "empty", "half", "gone"):
         path = damaged(tmp_path, kind)
     elif kind == "encrypted":

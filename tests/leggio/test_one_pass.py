@@ -52,6 +52,15 @@ def test_all_pages_of_a_document_are_read_in_one_pass(qtbot, together, make_wind
     qtbot.waitUntil(lambda: window.panel.view.toPlainText() == "Page 2\nWhat page 2 says.")
 
 
+def test_each_page_of_a_pass_is_told_as_unsure(qtbot, together, make_window, four_pages):
+    engine = ScriptedEngine(script, most_pages=10)
+    engine.front_end["confidence_threshold"] = 0.995  # it is 99% sure of every word
+    window = make_window(engine)
+    read_all(qtbot, window, [four_pages])
+    assert [i.state for i in window.model.items] == [PageState.UNSURE] * 4
+    assert window.panel.notice.text == "The model was only 99% sure of this page: the text may be wrong."
+
+
 def test_blocks_are_numbered_within_their_page_while_they_stream(four_pages):
     engine, gatherer = ScriptedEngine(script, most_pages=10), Gatherer()
     task = PageTask((11, 12, 13), four_pages, "four.tiff", (0, 1, 3))

@@ -80,6 +80,33 @@ def test_a_badge_tells_how_the_page_ended(finish, blocks, state):
     assert state_of(Page("a", 0, 10, 10, blocks, finish_reason=finish)) is state
 
 
+@pytest.mark.parametrize(
+    ("finish", "threshold", "state"),
+    [
+        (FinishReason.EOS, 0.5, PageState.UNSURE),
+        (FinishReason.EOS, 0.4, PageState.DONE),
+        (FinishReason.EOS, 0.0, PageState.DONE),
+        (FinishReason.LOOP, 0.5, PageState.LOOPED),
+    ],
+)
+def test_a_page_of_which_the_model_is_unsure_is_not_simply_done(finish, threshold, state):
+    blocks = [Block("text", (), "a", confidence=0.43)]
+    page = Page("a", 0, 10, 10, blocks, finish_reason=finish, confidence_threshold=threshold)
+    item = PageItem(DocumentItem("a", "a"), 0, state=state_of(page), page=page)
+    assert item.state is state
+    assert ("The model was only 43% sure of this page: the text may be wrong." in explain(item).text) is page.unsure
+    if state is PageState.UNSURE:
+        page.problems = ["a box is empty"]
+        assert explain(item).text.endswith("the text may be wrong. A box is empty.")
+        item.state = PageState.READING  # it is read again
+        assert explain(item).text == ""
+
+
+def test_a_page_whose_ink_gave_no_text_is_not_blank():
+    for ink, state in ((True, PageState.NO_TEXT), (False, PageState.BLANK), (None, PageState.BLANK)):
+        assert state_of(Page("a", 0, 10, 10, finish_reason=FinishReason.EOS, has_ink=ink)) is state
+
+
 def test_a_page_being_read_says_how_far_it_is():
     item = PageItem(DocumentItem("a", "a"), 0, state=PageState.READING, progress=0.25, phase="vision")
     assert badge(item) == "Looking 25%"

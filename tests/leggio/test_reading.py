@@ -17,8 +17,9 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from uocr.document import FinishReason
 from uocr.errors import OverBudget
+from uocr.export import to_text
 
-from .scripted import BUDGET, CATEGORIES, PAGE, ScriptedEngine, long_text, one_of
+from .scripted import BUDGET, CATEGORIES, PAGE, ScriptedEngine, long_text, one_of, unsure_engine
 
 
 def read_all(qtbot: Any, window: MainWindow, inputs: list[Any], within_ms: int = 20_000, **options: Any) -> None:
@@ -188,6 +189,23 @@ def test_ink_without_text_is_not_called_blank_and_can_be_turned(qtbot, make_wind
     qtbot.waitUntil(lambda: not window.session.busy)
     assert (first.rotate, second.rotate, third.state) == (270, 0, PageState.BLANK)
     qtbot.waitUntil(lambda: first.state is PageState.NO_TEXT)
+    assert first.page.ink_without_text and second.page.ink_without_text and not third.page.ink_without_text
+
+
+def test_a_page_of_which_the_model_is_unsure_says_so_until_a_person_corrects_it(qtbot, make_window, picture):
+    window = make_window(unsure_engine())
+    read_all(qtbot, window, [picture()])
+    item, notice = window.model.item(0), window.panel.notice
+    told = "The model was only 43% sure of this page: the text may be wrong."
+    assert (badge(item), notice.text, notice._kind) == ("Unsure", told, "warn")
+    assert "Page 1: the model is unsure (confidence 0.43); the text may be wrong." in to_text([item.page], "md")
+    for index in range(3):
+        assert (item.state, notice.isVisible()) == (PageState.UNSURE, True)
+        window.corrections.take(index, "Read by a person.")
+    assert (badge(item), notice.isVisible()) == ("Done", False)
+    assert "unsure" not in to_text([item.page], "md")
+    window.actions_["undo"].trigger()
+    assert (badge(item), notice.text, notice.isVisible()) == ("Unsure", told, True)
 
 
 def test_a_refused_run_shows_the_table_and_ways_out(qtbot, make_window, picture):

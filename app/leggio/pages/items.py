@@ -21,6 +21,8 @@ class PageState(StrEnum):
     WAITING = "waiting"
     READING = "reading"
     DONE = "done"
+    UNSURE = "unsure"
+    """Read to its end, but the model is unsure of it."""
     CUT = "cut"
     LOOPED = "looped"
     BLANK = "blank"
@@ -37,8 +39,12 @@ class PageState(StrEnum):
 
 def state_of(page: Page) -> PageState:
     """The badge of a page that was read."""
+    if page.ink_without_text:
+        return PageState.NO_TEXT
     if page.blank:
         return PageState.BLANK
+    if page.complete and page.unsure:
+        return PageState.UNSURE
     return {
         FinishReason.EOS: PageState.DONE,
         FinishReason.LENGTH: PageState.CUT,

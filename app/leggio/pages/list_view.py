@@ -31,6 +31,7 @@ def badge_colour(state: PageState, tones: Colours, palette: QPalette) -> QColor:
     return {
         PageState.READING: palette.color(QPalette.ColorRole.Link),
         PageState.DONE: tones.good,
+        PageState.UNSURE: tones.warn,
         PageState.CUT: tones.warn,
         PageState.LOOPED: tones.warn,
         PageState.NO_TEXT: tones.warn,

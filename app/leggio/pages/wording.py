@@ -26,6 +26,7 @@ def badge(item: PageItem) -> str:
         PageState.NEW: translate("Pages", "Not read"),
         PageState.WAITING: translate("Pages", "Waiting"),
         PageState.DONE: translate("Pages", "Done"),
+        PageState.UNSURE: translate("Pages", "Unsure"),
         PageState.CUT: translate("Pages", "Cut short"),
         PageState.LOOPED: translate("Pages", "Went in circles"),
         PageState.BLANK: translate("Pages", "Blank"),
@@ -42,11 +43,12 @@ def explain(item: PageItem) -> Told:
     if item.state is PageState.CUT:
         count = item.page.timings.generated_tokens if item.page else 0
         words = translate("Pages", "The page did not fit: reading stopped after {0} tokens, the text below ends early.")
-        return Told(words.format(number_text(count)))
-    if item.state is PageState.DONE:
-        return notes_told(item.page.problems[:2]) if item.page else Told("")
+        return Told(_sentences(words.format(number_text(count)), _doubt(item)))
+    if item.state in (PageState.DONE, PageState.UNSURE):
+        remarks = notes_told(item.page.problems[:2] if item.page else [])
+        return Told(_sentences(_doubt(item), remarks.text), remarks.detail)
     return Told(
-        {
+        _sentences({
             PageState.LOOPED: translate(
                 "Pages", "The model began to repeat itself and was stopped. The text below ends early."
             ),
@@ -55,8 +57,20 @@ def explain(item: PageItem) -> Told:
                 "Pages", "No text was found, though there is ink on the page; perhaps it lies on its side."
             ),
             PageState.CANCELLED: translate("Pages", "Reading was cancelled. What was read until then is kept."),
-        }.get(item.state, "")
+        }.get(item.state, ""), _doubt(item))
     )
+
+
+def _doubt(item: PageItem) -> str:
+    """That the model is unsure of what it read; empty when it is sure, or nothing was read."""
+    if item.page is None or not item.page.unsure or not item.state.over:
+        return ""
+    words = translate("Pages", "The model was only {0} sure of this page: the text may be wrong.")
+    return words.format(share_text(item.page.confidence or 0.0))
+
+
+def _sentences(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
 
 
 def describe(item: PageItem) -> str:

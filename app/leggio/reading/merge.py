@@ -37,6 +37,7 @@ def merge_region(page: Page | None, read: Page, region: Region) -> Page:
         timings=read.timings,
         memory_estimate=read.memory_estimate,
         memory_peak=read.memory_peak,
+        confidence_threshold=read.confidence_threshold,
     )
 
 

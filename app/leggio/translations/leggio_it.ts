@@ -1327,6 +1327,14 @@
         <source>No text was found, though there is ink on the page; perhaps it lies on its side.</source>
         <translation>Non è stato trovato testo, benché sulla pagina ci sia inchiostro; forse è girata su un lato.</translation>
     </message>
+    <message>
+        <source>Unsure</source>
+        <translation>Incerta</translation>
+    </message>
+    <message>
+        <source>The model was only {0} sure of this page: the text may be wrong.</source>
+        <translation>Il modello era sicuro di questa pagina solo al {0}: il testo può essere sbagliato.</translation>
+    </message>
 </context>
 <context>
     <name>Presenter</name>

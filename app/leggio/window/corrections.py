@@ -54,8 +54,13 @@ class Corrections(QObject):
     def _text_changed(self, item: PageItem, index: int) -> None:
         if self._model.row_of(item) < 0:
             return  # its page was removed from the list meanwhile
+        doubted = item.state is PageState.UNSURE
+        if item.page is not None and item.state in (PageState.DONE, PageState.UNSURE):
+            self._model.set_state(item, state_of(item.page))  # what was corrected is no longer the model's doubt
         if item is self._presenter.item:
             self._presenter.refresh_text(index)
+            if doubted or item.state is PageState.UNSURE:
+                self._presenter.show_notice()
         else:
             self._choice.show(item)
         self.changed.emit(item)
@@ -125,7 +130,8 @@ class Corrections(QObject):
 
     def looked(self, item: PageItem, found: Audit) -> None:
         """A page without text that has ink is not blank."""
-        if item.state is PageState.BLANK and found.missed:
+        if item.state is PageState.BLANK and item.page is not None and found.missed:
+            item.page.has_ink = True  # exports say so as well
             self._model.set_state(item, PageState.NO_TEXT)
             if item is self._presenter.item:
                 self._presenter.show_notice()

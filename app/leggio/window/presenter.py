@@ -28,7 +28,7 @@ from leggio.reading.session import Session
 from leggio.settings.store import SettingsStore
 from leggio.transcript.panel import TranscriptPanel
 
-_DOUBTFUL = (PageState.CUT, PageState.LOOPED, PageState.NO_TEXT)
+_DOUBTFUL = (PageState.UNSURE, PageState.CUT, PageState.LOOPED, PageState.NO_TEXT)
 
 
 class Presenter(QObject):
