@@ -318,6 +318,12 @@ def test_a_region_cut_short_is_not_hidden_by_a_complete_page():
     assert merge_region(whole, read, (0, 0, 10, 10)).finish_reason is FinishReason.LENGTH
 
 
+def test_of_a_page_with_a_region_read_anew_the_newer_models_threshold_counts():
+    whole, read = page(("a", (0, 0, 999, 100))), page(("b", (0, 500, 999, 600)))
+    read.blocks[0].confidence, read.confidence_threshold = 0.43, 0.5
+    assert merge_region(whole, read, (0, 490, 1000, 610)).unsure and not whole.unsure
+
+
 def test_ink_nobody_read_and_boxes_without_ink_are_offered(qtbot, make_window, tmp_path):
     path = tmp_path / "p.png"
     image = Image.new("RGB", (1000, 1000), "white")
