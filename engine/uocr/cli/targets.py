@@ -8,8 +8,9 @@ import re
 import tempfile
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -107,9 +108,19 @@ class Targets:
                     raise OutputExists(f"{file} is an input itself; name another place with -o.")
             self._check_one(target)
 
+    def partial_names(self, target: Path) -> Iterator[Path]:
+        """Free names beside `target` for a document that was stopped: a.partial.md, a.partial-2.md, ..."""
+        stem = _short(Path(target.stem))
+        for number in count(1):
+            again = f"-{number}" if number > 1 else ""
+            name = target.with_name(f"{stem}.partial{again}{target.suffix}")
+            pictures = name.with_name(f"{name.stem}-pictures")
+            if not (os.path.lexists(name) or os.path.lexists(pictures) or _page_files(name)):
+                yield name
+
     def _check_one(self, target: Path) -> None:
-        if self.output.is_folder and not os.path.isdir(target.parent):
-            check_folder(_nearest(target.parent))
+        if not os.path.isdir(target.parent):
+            check_folder(_nearest(target.parent), None if self.output.is_folder else target)
         elif not self.per_page:
             try:
                 check_target(target, overwrite=self.overwrite)
@@ -130,9 +141,7 @@ class Targets:
         return files
 
     def make_folder(self, target: Path) -> None:
-        """Make the folder of `target` (below a folder output only). Raises OutputFailed."""
-        if not self.output.is_folder:
-            return
+        """Make the folder of `target`. Raises OutputFailed."""
         missing = []
         folder = target.parent
         while not os.path.lexists(folder):
@@ -158,7 +167,8 @@ def local_path(name: str | Path) -> Path | None:
     if isinstance(name, Path):
         return name
     if name.lower().startswith("file:"):
-        return path_of_address(name)
+        with contextlib.suppress(InvalidRequest):  # of another machine: opening it reports that
+            return path_of_address(name)
     return None
 
 
@@ -259,8 +269,9 @@ def _nearest(folder: Path) -> Path:
         try:
             above.stat()
             break
-        except FileNotFoundError:
-            continue
+        except FileNotFoundError as error:
+            if os.path.islink(above):  # one that leads to nothing: no folder can be made there
+                raise failed(above, error) from error
         except OSError as error:
             raise failed(above, error) from error
     return above
