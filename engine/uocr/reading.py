@@ -19,7 +19,7 @@ from .document import BOX_SCALE, Block, Box, FinishReason, Page, Timings, Token
 from .prompt import IMAGE_MARK, build_prompt_ids, default_prompt, locate_prompt, words_to_find
 from .settings import ReadSettings
 from .tokenizer import Tokenizer
-from .views import PRESETS, ViewPlan, get_preset, make_views, plan_views
+from .views import PRESETS, ViewPlan, get_preset, make_views, model_preset, plan_views
 
 LOOP_PERIOD_ONE_PAGE = 94
 LOOP_PERIOD_SEVERAL = 990
@@ -51,7 +51,7 @@ class Reader:
 
     def plan_page(self, width: int, height: int, settings: ReadSettings) -> tuple[ViewPlan, native.Plan]:
         """Counts of one page of `width` x `height` pixels. Raises InvalidRequest for what the model cannot do."""
-        views = plan_views(width, height, self.preset_name(settings))
+        views = plan_views(width, height, model_preset(self.front_end, self.preset_name(settings)))
         return views, self._plan([views], settings)
 
     def plan_pages(
@@ -63,7 +63,8 @@ class Reader:
                 f"The model {self.front_end.get('name', '')!r} was not trained to read several pages in one pass; "
                 "read them one by one."
             )
-        views = [plan_views(w, h, self.preset_name(settings)) for w, h in sizes]
+        preset = model_preset(self.front_end, self.preset_name(settings))
+        views = [plan_views(w, h, preset) for w, h in sizes]
         if any(v.crop_count for v in views):
             raise errors.InvalidRequest(
                 "Crops cannot be combined with several pages in one pass; use preset multi-page."

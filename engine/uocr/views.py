@@ -11,16 +11,16 @@ grey 127.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, overload
+from typing import Any, Final, overload
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from uocr.errors import InvalidRequest
+from uocr.errors import InvalidRequest, ModelFileError
 
 CROP_SIZE: Final = 640
 """Pixels: the side of a crop, and the largest page side that is never cropped."""
@@ -44,12 +44,14 @@ class Preset:
     `global_size` is the side of the global view in pixels, a multiple of 64. Without crops, a global view of
     at most 640 pixels is the page stretched to the square, a larger one the page padded to it. With crops
     (`crop_size` must be 640, the size the network's layout is built for) the global view is always padded.
+    `grids` are the grids of crops, (columns, rows), to choose from; without any, every one of 2 to 32 tiles.
     """
 
     name: str
     global_size: int
     crops: bool = False
     crop_size: int = CROP_SIZE
+    grids: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         step = PATCH * DOWNSAMPLE
@@ -89,6 +91,21 @@ def get_preset(preset: str | Preset) -> Preset:
         return PRESETS[preset]
     except KeyError:
         raise InvalidRequest(f"No preset is called {preset!r}; there are {', '.join(PRESETS)}.") from None
+
+
+def model_preset(front_end: Mapping[str, Any], preset: str | Preset) -> Preset:
+    """The preset as a model was trained with it: crops in the grids that its front end names (`crop_grids`), if any.
+
+    Raises InvalidRequest for an unknown name, ModelFileError for grids that are none.
+    """
+    chosen, named = get_preset(preset), front_end.get("crop_grids") or []
+    if not chosen.crops or not named:
+        return chosen
+    grids = _grids()
+    if not isinstance(named, list) or any(not isinstance(g, list) or tuple(g) not in grids for g in named):
+        raise ModelFileError(f"The model file names {named!r} as its grids of crops; each must be [columns, rows] with "
+                             f"{MIN_TILES} to {MAX_TILES} tiles. Convert or fetch the model again.")
+    return replace(chosen, grids=tuple(g for g in grids if list(g) in named))
 
 
 def visual_tokens(global_size: int, cols: int = 1, rows: int = 1) -> int:
@@ -163,7 +180,7 @@ def plan_views(width: int, height: int, preset: str | Preset) -> ViewPlan:
         raise InvalidRequest(f"A page of {width} x {height} pixels has nothing to read.")
     cols, rows = (1, 1)
     if chosen.crops and max(width, height) > CROP_SIZE:
-        cols, rows = crop_grid(width, height)
+        cols, rows = crop_grid(width, height, chosen.grids)
     size = chosen.global_size
     if chosen.stretches:
         rect = (0, 0, size, size)
@@ -174,15 +191,16 @@ def plan_views(width: int, height: int, preset: str | Preset) -> ViewPlan:
     return ViewPlan(chosen, width, height, cols, rows, rect)
 
 
-def crop_grid(width: int, height: int) -> tuple[int, int]:
-    """Columns and rows of the crops of a page of `width` x `height` pixels, 2 to 32 tiles.
+def crop_grid(width: int, height: int, grids: Sequence[tuple[int, int]] = ()) -> tuple[int, int]:
+    """Columns and rows of the crops of a page of `width` x `height` pixels, of `grids` (fewest tiles first; none: every
+    grid of 2 to 32 tiles).
 
     The grid nearest in aspect wins. Among grids equally near, a larger one replaces a smaller one only if the
     page has more pixels than half of what its tiles hold.
     """
     aspect = width / height
     best, best_distance = (1, 1), float("inf")
-    for cols, rows in _grids():
+    for cols, rows in grids or _grids():
         distance = abs(aspect - cols / rows)
         if distance < best_distance or (
             distance == best_distance and width * height > 0.5 * CROP_SIZE * CROP_SIZE * cols * rows

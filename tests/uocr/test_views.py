@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from uocr.errors import InvalidRequest
+from uocr.errors import InvalidRequest, ModelFileError
 from uocr.golden.pictures import stored
 from uocr.sources import open_source
-from uocr.views import PRESETS, Preset, crop_grid, get_preset, make_views, plan_views, visual_tokens
+from uocr.views import PRESETS, Preset, crop_grid, get_preset, make_views, model_preset, plan_views, visual_tokens
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "preprocess.json").read_text())
 PAGES = {entry["name"]: entry for entry in GOLDEN["images"]}
@@ -201,3 +201,38 @@ def test_only_rgb_pictures_with_pixels_make_views():
         make_views(Image.new("RGBA", (10, 10)), "base")
     with pytest.raises(InvalidRequest, match="0 x 10"):
         plan_views(0, 10, "base")
+
+
+TRAINED = {"crop_grids": [[1, 2], [2, 1], [2, 2], [2, 3], [3, 2], [3, 4]]}
+
+
+@pytest.mark.parametrize(("size", "any_grid", "trained"), [
+    ((2480, 3508), (4, 6), (2, 3)),  # A4 at 300 dpi
+    ((3508, 2480), (4, 3), (3, 2)),
+    ((2550, 3300), (3, 4), (3, 4)),  # US letter
+    ((1654, 2339), (2, 3), (2, 3)),  # A4 at 200 dpi
+    ((1920, 1080), (7, 4), (2, 1)),
+    ((1080, 2340), (3, 7), (1, 2)),
+    ((4032, 3024), (4, 3), (3, 2)),
+    ((9000, 700), (13, 1), (2, 1)),
+])
+def test_a_model_takes_the_nearest_of_the_grids_it_was_trained_with(
+        size: tuple[int, int], any_grid: tuple[int, int], trained: tuple[int, int]) -> None:
+    assert crop_grid(*size) == any_grid
+    plan = plan_views(*size, model_preset(TRAINED, "gundam"))
+    assert (plan.crop_cols, plan.crop_rows) == trained
+    assert plan_views(*size, model_preset(TRAINED, plan.preset)) == plan
+
+
+def test_presets_without_crops_and_models_without_grids_stay_as_they_are() -> None:
+    assert model_preset(TRAINED, "base") is PRESETS["base"]
+    assert model_preset({}, "gundam") is PRESETS["gundam"]
+    assert plan_views(640, 480, model_preset(TRAINED, "gundam")).crop_count == 0
+    with pytest.raises(InvalidRequest, match="huge"):
+        model_preset(TRAINED, "huge")
+
+
+@pytest.mark.parametrize("grids", [[[1, 1]], [[6, 6]], [[2]], [2, 3], "2x3", [["2", 3]], {"2": 3}, [[2, 3, 1]]])
+def test_grids_that_are_none_are_refused(grids: object) -> None:
+    with pytest.raises(ModelFileError, match="grids of crops; each must be"):
+        model_preset({"crop_grids": grids}, "gundam")

@@ -11,7 +11,7 @@ from uocr.audit import Audit
 from uocr.document import Block, Page
 from uocr.errors import UocrError
 from uocr.events import PageStarted
-from uocr.views import plan_views
+from uocr.views import model_preset, plan_views
 
 from leggio.look.notice import Choice
 from leggio.look.told import told
@@ -222,9 +222,10 @@ class Presenter(QObject):
     def _plan_views(self, width: int, height: int) -> None:
         if self._item is None:
             return
-        preset = self._item.settings.get("preset") or self._session.preset
+        facts, preset = self._session.facts, self._item.settings.get("preset") or self._session.preset
         try:
-            self._desk.canvas.set_views(plan_views(width, height, str(preset)))
+            known = model_preset(facts.front_end if facts is not None else {}, str(preset))
+            self._desk.canvas.set_views(plan_views(width, height, known))
         except UocrError:
             self._desk.canvas.set_views(None)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from uocr.modelfile import ModelFile
 
+from training.pages import GRIDS
+
 BUILT_IN = Path(__file__).parents[3] / "resources" / "models" / "built-in.uocr"
 
 
@@ -41,10 +43,11 @@ def test_it_says_what_it_reads_and_how_to_ask(model: ModelFile) -> None:
     assert locate in (None, "<image>Locate <|ref|>{words}<|/ref|> in the image.")
     if locate:
         assert settings["locate_most"] == 60
+    assert sorted(map(tuple, settings["crop_grids"])) == sorted(GRIDS)
     assert settings["digits"] == "single"
     assert settings["integer_activations"] is True
     assert settings["min_font_px"] == 17
-    assert settings["confidence_threshold"] == 0.76
+    assert settings["confidence_threshold"] == 0.83
     assert settings["ngram"] == {"size": 35, "window": 128, "window_multi": 1024}
     assert settings["languages"] == ["en", "it", "de", "es", "pt", "fr", "nl", "sv", "da", "pl", "cs", "hu"]
 
