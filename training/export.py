@@ -100,25 +100,44 @@ def save(net: Reader, config: Config, folder: Path, limit: int = PART_BYTES) -> 
     os.replace(partial, folder)
 
 
-def join(parts: list[Path], config: Path, tokenizer: Path, out: Path) -> str:
-    """One checkpoint folder out of the parts of a leg; answers the SHA-256 of model.safetensors."""
+def _refuse_to_overwrite(out: Path) -> None:
     if (out / "model.safetensors").exists():
         raise SystemExit(f"{out}/model.safetensors exists; weights are never overwritten, name another folder")
-    named: dict[str, Tensor] = {}
-    for part in parts:
-        named.update(load_file(part))
+
+
+def _store(named: dict[str, Tensor], config: bytes, tokenizer: bytes, out: Path) -> str:
+    """Write a checkpoint folder of one weights file, if it fits its config; the SHA-256 of model.safetensors."""
     for key, value in named.items():
         if not bool(torch.isfinite(value.float()).all()):
             raise SystemExit(f"{key} holds values that are not finite; this checkpoint is unusable")
-    shape = json.loads(config.read_text(encoding="utf-8"))
-    from_checkpoint(Reader(shape), named)
+    from_checkpoint(Reader(json.loads(config)), named)
     out.mkdir(parents=True, exist_ok=True)
+    (out / "config.json").write_bytes(config)
+    (out / "tokenizer.json").write_bytes(tokenizer)
     partial = out / "model.safetensors.partial"
     save_file(named, partial, metadata={"format": "pt"})
-    shutil.copyfile(config, out / "config.json")
-    shutil.copyfile(tokenizer, out / "tokenizer.json")
     os.replace(partial, out / "model.safetensors")
     return hashlib.sha256((out / "model.safetensors").read_bytes()).hexdigest()
+
+
+def join(parts: list[Path], config: Path, tokenizer: Path, out: Path) -> str:
+    """One checkpoint folder out of the parts of a leg; answers the SHA-256 of model.safetensors."""
+    _refuse_to_overwrite(out)
+    named: dict[str, Tensor] = {}
+    for part in parts:
+        named.update(load_file(part))
+    return _store(named, config.read_bytes(), tokenizer.read_bytes(), out)
+
+
+def mix(first: Path, second: Path, share: float, out: Path) -> str:
+    """A BF16 checkpoint folder between two of one shape: `share` of the second's weights, the rest of the first's;
+    answers the SHA-256 of model.safetensors."""
+    _refuse_to_overwrite(out)
+    a, b = read_weights(first), read_weights(second)
+    if {key: value.shape for key, value in a.items()} != {key: value.shape for key, value in b.items()}:
+        raise SystemExit(f"{first} and {second} hold other tensors; only checkpoints of one shape can be mixed")
+    named = {key: ((1 - share) * a[key].float() + share * b[key].float()).bfloat16().contiguous() for key in a}
+    return _store(named, (second / "config.json").read_bytes(), (second / "tokenizer.json").read_bytes(), out)
 
 
 def unpack(model: Path, out: Path, config: Config) -> None:
@@ -127,8 +146,7 @@ def unpack(model: Path, out: Path, config: Config) -> None:
     from uocr.convert.tensors import stored_tensors
     from uocr.modelfile import ModelFile
 
-    if (out / "model.safetensors").exists():
-        raise SystemExit(f"{out}/model.safetensors exists; weights are never overwritten, name another folder")
+    _refuse_to_overwrite(out)
     named: dict[str, Tensor] = {}
     with ModelFile.open(model) as file:
         for spec in stored_tensors(file.config):
@@ -139,13 +157,7 @@ def unpack(model: Path, out: Path, config: Config) -> None:
             for source, part in zip(spec.sources, parts, strict=True):
                 named[source] = part.contiguous()
         tokenizer = file.tokenizer_json
-    from_checkpoint(Reader(config), named)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
-    (out / "tokenizer.json").write_bytes(tokenizer)
-    partial = out / "model.safetensors.partial"
-    save_file(named, partial, metadata={"format": "pt"})
-    os.replace(partial, out / "model.safetensors")
+    _store(named, json.dumps(config, indent=1).encode(), tokenizer, out)
 
 
 def main() -> None:
@@ -157,11 +169,17 @@ def main() -> None:
     joining.add_argument("--tokenizer", type=Path, required=True)
     unpacking = commands.add_parser("unpack", help="a checkpoint to start from out of the built-in model's file")
     unpacking.add_argument("model", type=Path)
-    for command in (joining, unpacking):
+    mixing = commands.add_parser("mix", help="a checkpoint between two of one shape")
+    mixing.add_argument("first", type=Path)
+    mixing.add_argument("second", type=Path)
+    mixing.add_argument("--share", type=float, required=True, help="of the second, 0 to 1")
+    for command in (joining, unpacking, mixing):
         command.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     if args.command == "join":
         print("model.safetensors sha256", join(args.parts, args.config, args.tokenizer, args.out))
+    elif args.command == "mix":
+        print("model.safetensors sha256", mix(args.first, args.second, args.share, args.out))
     else:
         unpack(args.model, args.out, default_config())
 

@@ -18,19 +18,15 @@ from uocr.export import export
 from uocr.score import character_error_rate
 from uocr.sources import open_source
 
-BEYOND_THE_MODEL = {"two-columns.png": "the built-in model loses its place on some sheets like this one"}
-
 
 def samples(folder: Path) -> list[Path]:
-    """The sample pictures and PDFs, those within the model's range first."""
-    files = [f for f in sorted(folder.iterdir()) if f.suffix in (".png", ".jpg", ".pdf")]
-    return sorted(files, key=lambda f: f.name in BEYOND_THE_MODEL)
+    """The sample pictures and PDFs."""
+    return [f for f in sorted(folder.iterdir()) if f.suffix in (".png", ".jpg", ".pdf")]
 
 
 def read_sample(ocr: UnlimitedOCR, file: Path, output: Path) -> None:
     truths = file.with_suffix(".txt").read_text("utf-8").split("\f")
-    remark = BEYOND_THE_MODEL.get(file.name)
-    view.out.rule(f"[bold]{file.name}[/bold]" + (f" ({remark})" if remark else ""))
+    view.out.rule(f"[bold]{file.name}[/bold]")
     document = None
     with open_source(file) as source:
         for event in ocr.stream(source):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import replace
@@ -191,6 +192,24 @@ def test_the_built_in_model_can_be_unpacked_and_converts_to_the_same_numbers(tmp
         assert new.config == old.config
         for name, info in old.tensors.items():
             assert new.tensors[name].sha256 == info.sha256, name
+
+
+def test_a_mixture_lies_between_two_checkpoints_of_one_shape(tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("b", 2)):
+        torch.manual_seed(seed)
+        export.save(Reader(tiny_config()), tiny_config(), tmp_path / name)
+        (tmp_path / name / "tokenizer.json").write_text("{}", "utf-8")
+    found = export.mix(tmp_path / "a", tmp_path / "b", 0.75, tmp_path / "mixed")
+    mixed = tmp_path / "mixed" / "model.safetensors"
+    assert found == hashlib.sha256(mixed.read_bytes()).hexdigest()
+    a, b, between = (export.read_weights(tmp_path / name) for name in ("a", "b", "mixed"))
+    for key, value in between.items():
+        assert torch.equal(value, (0.25 * a[key].float() + 0.75 * b[key].float()).bfloat16()), key
+    with pytest.raises(SystemExit, match="never overwritten"):
+        export.mix(tmp_path / "a", tmp_path / "b", 0.5, tmp_path / "mixed")
+    export.save(Reader(default_config()), default_config(), tmp_path / "large")
+    with pytest.raises(SystemExit, match="checkpoints of one shape"):
+        export.mix(tmp_path / "a", tmp_path / "large", 0.5, tmp_path / "other")
 
 
 def _batch(seed: int, pages: int, tokens: int, grid: tuple[int, int] | None) -> Batch:
