@@ -108,6 +108,7 @@ class Reader:
         picture, to_page = prepare(image, page, settings)
         views, plan = self.plan_page(picture.width, picture.height, settings)
         self._note_untrained(page, views)
+        self._note_prompt(page, settings)
         if settings.locate is not None:
             page.located = words_to_find(settings.locate)
             self._note_long(page, page.located)
@@ -159,6 +160,13 @@ class Reader:
         equal = "base" if views.preset.name == "multi-page" else views.preset.name
         if equal not in trained:
             page.problems.append(f"The model was not trained with preset {equal}; it knows {', '.join(trained)}.")
+
+    def _note_prompt(self, page: Page, settings: ReadSettings) -> None:
+        """A model with ids for its prompt was trained with that prompt alone; another may give nothing or nonsense."""
+        asked, known = (settings.prompt or "").strip(), self.front_end.get("prompts") or {}
+        own = [str(text).strip() for text in known.values()]
+        if asked and self.front_end.get("prompt_ids") and asked not in own and IMAGE_MARK + asked not in own:
+            page.problems.append(f"The model was trained with the prompt {known['single']!r} alone; leave prompt out.")
 
     def _note_many(self, pages: Sequence[Page]) -> None:
         """A pass over more pages than the model was trained with is read; its first page says so."""

@@ -198,6 +198,17 @@ def test_an_untrained_preset_is_read_with_a_note(ocr: UnlimitedOCR) -> None:
     assert any("not trained with preset tiny" in p for p in page.problems)
 
 
+@pytest.mark.parametrize(("prompt", "noted"), [
+    ("Translate this page.", True), ("<image>Free OCR.", True), ("document parsing.", False),
+    ("<image>document parsing.", False), ("", False), (None, False),
+])
+def test_a_prompt_that_the_model_was_not_trained_with_is_noted(ocr: UnlimitedOCR, prompt: str | None,
+                                                               noted: bool) -> None:
+    page = ocr.read(SAMPLES / "screenshot.png", preset="base", prompt=prompt, max_new_tokens=4).pages[0]
+    assert [p for p in page.problems if "trained with the prompt" in p] == [
+        "The model was trained with the prompt '<image>document parsing.' alone; leave prompt out."] * noted
+
+
 def test_a_prompt_without_the_picture_gets_it_first_and_a_blank_one_is_the_models_own(ocr: UnlimitedOCR) -> None:
     def ids(prompt: str | None) -> list[int]:
         return [t.id for t in ocr.read(SAMPLES / "screenshot.png", prompt=prompt, max_new_tokens=4).pages[0].tokens]
