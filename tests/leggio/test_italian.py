@@ -94,7 +94,10 @@ def refuse(number: int) -> str:
 
 @pytest.mark.parametrize(
     "kind",
-    ["words", "empty", "half", "gone", "encrypted", "gigantic", "refused", "cut", "loop", "blank", "problems", "unsure"],
+    [
+        *("words", "empty", "half", "gone", "encrypted", "gigantic"),
+        *("refused", "cut", "loop", "blank", "problems", "unsure"),
+    ],
 )
 def test_pages_that_were_not_read_well_are_explained_in_italian(qtbot, make_window, picture, tmp_path, kind):
     finish = {"cut": FinishReason.LENGTH, "loop": FinishReason.LOOP}.get(kind, FinishReason.EOS)

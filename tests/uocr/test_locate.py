@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from uocr import UnlimitedOCR, cli, errors, export, native
+from uocr import UnlimitedOCR, cli, errors, events, export, native
 from uocr.cli import read as read_command
 from uocr.cli.view import page_warnings
 from uocr.document import Block, Box, Document, FinishReason, Page, Token
@@ -190,6 +190,19 @@ def test_a_place_inside_a_region_is_told_in_pixels_of_the_page(
     answering(FOUND)
     out = run(paper, "--locate", "two words", "--region", "200,100,400,200")[1]
     assert out.strip() == "two words: 220, 120, 319, 130"  # 200 + 599 / 999 * 200 = 319.9
+
+
+def test_a_page_of_a_region_is_finished_when_its_places_are_those_of_the_page(
+    answering: Callable[[str], None], paper: str
+) -> None:
+    """What takes a page over when it is told as finished, as a journal does, needs nothing that follows."""
+    answering(FOUND)
+    told = []
+    with UnlimitedOCR() as ocr:
+        for event in ocr.stream(paper, locate="two words", region=(200, 100, 400, 200), preset="tiny"):
+            if isinstance(event, events.PageFinished):
+                told += [block.boxes for block in event.page.blocks]
+    assert told == [(Box(550, 600, 799, 650),)]  # (200 + 100 / 999 * 200) / 400 * 999 = 549.5
 
 
 def test_words_that_are_not_there_are_told_as_an_empty_result(
