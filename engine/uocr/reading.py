@@ -166,7 +166,8 @@ class Reader:
         asked, known = (settings.prompt or "").strip(), self.front_end.get("prompts") or {}
         own = [str(text).strip() for text in known.values()]
         if asked and self.front_end.get("prompt_ids") and asked not in own and IMAGE_MARK + asked not in own:
-            page.problems.append(f"The model was trained with the prompt {default_prompt(self.front_end)!r} alone; leave prompt out.")
+            own_prompt = default_prompt(self.front_end)
+            page.problems.append(f"The model was trained with the prompt {own_prompt!r} alone; leave prompt out.")
 
     def _note_many(self, pages: Sequence[Page]) -> None:
         """A pass over more pages than the model was trained with is read; its first page says so."""
