@@ -8,17 +8,35 @@
  * pixels has side = SIZE / 64 tokens a side and side * (side + 1) + 1 visual rows: 273 of 1024 pixels. For
  * the built-in model that is 0, then 273 times 2035, then 70 403 903 386 85 343 16 ("document parsing.").
  * Prints one token id a line. SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <uocr.h>
+
+/* Whether `text` is a whole number from 0 to 2^31 - 1, which goes into `number`. */
+static int whole_number(const char *text, int32_t *number) {
+    char *end = NULL;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end || errno || value < 0 || value > INT32_MAX) {
+        fprintf(stderr, "%s is not a whole number.\n", text);
+        return 0;
+    }
+    *number = (int32_t)value;
+    return 1;
+}
 
 static uint8_t *read_pixels(const char *path, uint32_t size) {
     size_t bytes = (size_t)3 * size * size;
-    uint8_t *pixels = malloc(bytes);
     FILE *file = fopen(path, "rb");
-    int whole = pixels && file && fread(pixels, 1, bytes, file) == bytes && fgetc(file) == EOF;
-    if (file)
-        fclose(file);
+    if (!file) {
+        fprintf(stderr, "%s cannot be opened: %s.\n", path, strerror(errno));
+        return NULL;
+    }
+    uint8_t *pixels = malloc(bytes);
+    int whole = pixels && fread(pixels, 1, bytes, file) == bytes && fgetc(file) == EOF;
+    fclose(file);
     if (whole)
         return pixels;
     fprintf(stderr, "%s does not hold %u x %u pixels of 3 bytes.\n", path, size, size);
@@ -61,19 +79,34 @@ int main(int argc, char **argv) {
     uocr_engine_options options = {.size = sizeof options, .model_path = argv[1]};
     uocr_error error = {.size = sizeof error};
     uocr_engine *engine = NULL;
-    uint32_t size = (uint32_t)strtoul(argv[3], NULL, 10), count = (uint32_t)argc - 4;
-    uint8_t *pixels = size <= 1280 ? read_pixels(argv[2], size) : NULL;
+    uint32_t count = (uint32_t)argc - 4;
+    int32_t size = 0;
+    if (!whole_number(argv[3], &size))
+        return 2;
+    if (size != 512 && size != 640 && size != 1024 && size != 1280) {
+        fprintf(stderr, "SIZE is %d; give 512, 640, 1024 or 1280.\n", (int)size);
+        return 2;
+    }
     int32_t *ids = malloc(count * sizeof *ids);
-    if (!pixels || !ids)
+    if (!ids)
         return 1;
-    for (uint32_t i = 0; i < count; i++)
-        ids[i] = (int32_t)strtol(argv[4 + i], NULL, 10);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!whole_number(argv[4 + i], &ids[i])) {
+            free(ids);
+            return 2;
+        }
+    }
+    uint8_t *pixels = read_pixels(argv[2], (uint32_t)size);
+    if (!pixels) {
+        free(ids);
+        return 1;
+    }
 
     uocr_status status = uocr_engine_open(&options, &engine, &error);
     if (status == UOCR_OK) {
         uocr_plan plan = {.size = sizeof plan,
                           .pages = 1,
-                          .global_size = size,
+                          .global_size = (uint32_t)size,
                           .prompt_count = count,
                           .prompt_ids = ids,
                           .ngram_size = 35, /* no 35 tokens twice within 128 */

@@ -67,6 +67,18 @@ def test_a_c_program_reads_a_page_with_header_and_library_alone(prefix: Path, tm
     )
     tokens = [int(t) for t in re.findall(r"\d+", result.stdout)]
     assert "Weekly report" in ocr.tokenizer.decode(t for t in tokens if t != 1)
+    for arguments, words in (
+        ([], "usage: "),
+        ([BUILT_IN, raw, "1000", "0"], "SIZE is 1000; give 512, 640, 1024 or 1280."),
+        ([BUILT_IN, raw, "big", "0"], "big is not a whole number."),
+        ([BUILT_IN, raw, "1024", "0", "4294967296"], "4294967296 is not a whole number."),
+        ([BUILT_IN, raw, "640", "0"], "does not hold 640 x 640 pixels"),
+        ([BUILT_IN, tmp_path / "none", "640", "0"], "none cannot be opened: No such file or directory."),
+        ([tmp_path / "none.uocr", raw, "1024", "0"], "none.uocr"),
+    ):
+        refused = subprocess.run([program, *arguments], capture_output=True, text=True)
+        assert refused.returncode in (1, 2) and refused.stdout == "", arguments
+        assert words in refused.stderr and refused.stderr.count("\n") == 1, refused.stderr
 
 
 @needs_cmake
