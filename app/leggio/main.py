@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.self_test:
         from leggio.selftest import run_self_test
 
-        return run_self_test(Path.cwd() / "selftest.png")
+        return run_self_test(Path(options.self_test_picture) if options.self_test_picture else None)
     try:
         check_options(options)
         check_display(os.environ)

@@ -12,8 +12,11 @@ from PySide6.QtCore import QEventLoop, QSettings, QTimer
 TIMEOUT_S = 180.0
 
 
-def run_self_test(picture: Path) -> int:
-    """Opens the window, reads the sample, saves `picture`. 0, or 1 after one line that says what is wrong."""
+def run_self_test(picture: Path | None) -> int:
+    """Opens the window, reads the sample, saves `picture`. 0, or 1 after one line that says what is wrong.
+
+    None: in a new temporary folder, which stays so that the picture can be looked at.
+    """
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from leggio.application import LeggioApplication
     from leggio.reading.factory import engine_factory
@@ -52,7 +55,8 @@ def run_self_test(picture: Path) -> int:
         page = item.page if item is not None else None
         if not problems and (page is None or not page.complete or len(page.text) < 20):
             problems.append(f"the sample was not read to its end ({item.error or item.state if item else 'no page'})")
-        if not window.grab().save(str(picture)):
+        picture = picture or Path(tempfile.mkdtemp(prefix="leggio-self-test-")) / "selftest.png"
+        if not window.grab().save(str(picture), "PNG"):
             problems.append(f"{picture} could not be written")
         window.shut_down()
         window.deleteLater()
@@ -62,7 +66,7 @@ def run_self_test(picture: Path) -> int:
     assert page is not None
     print(
         f"Leggio read {sample.name}: {len(page.text)} characters, {page.timings.generated_tokens} tokens; "
-        f"the window is in {picture.name}"
+        f"the window is in {picture}"
     )
     return 0
 

@@ -52,10 +52,11 @@ def self_test(context: Context) -> dict[str, Any]:
     app = _project(context).app
     before = fingerprint(app)
     with tempfile.TemporaryDirectory() as folder:
-        done = context.run(
-            app / "Contents" / "MacOS" / NAME, "--self-test", cwd=Path(folder), timeout=600, check=False
-        )
         picture = Path(folder) / "selftest.png"
+        done = context.run(
+            *(app / "Contents" / "MacOS" / NAME, "--self-test", "--self-test-picture", picture),
+            cwd=Path(folder), timeout=600, check=False,
+        )
         drawn = picture.stat().st_size if picture.is_file() else 0
     context.step.facts.update({"status": done.status, "picture bytes": drawn})
     if done.status != 0 or not drawn:

@@ -193,19 +193,28 @@ def test_cancel_and_pause_act_in_every_phase_of_the_real_engine(qtbot, make_wind
 
 
 @pytest.mark.parametrize("scale", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_the_self_test_says_what_it_did_on_any_screen(tmp_path, scale):
+@pytest.mark.parametrize("named", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_the_self_test_says_what_it_did_on_any_screen(tmp_path, scale, named):
+    """Its picture goes where it is told to, or into a temporary folder: never into the working folder."""
     pytest.importorskip("uocr._declarations")
+    here, temporary = tmp_path / "here", tmp_path / "temporary"
+    here.mkdir()
+    temporary.mkdir()
+    more = ["--self-test-picture", str(tmp_path / "window.shot")] if named else []
     run = subprocess.run(
-        [sys.executable, "-c", "from leggio.main import main; raise SystemExit(main(['--self-test']))"],
-        cwd=tmp_path,
-        env=dict(os.environ, QT_SCALE_FACTOR=str(scale)),
+        [sys.executable, "-c", "import sys; from leggio.main import main; sys.exit(main())", "--self-test", *more],
+        cwd=here,
+        env=dict(os.environ, QT_SCALE_FACTOR=str(scale), TMPDIR=str(temporary)),
         capture_output=True,
         text=True,
         timeout=240,
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith("Leggio read scan.jpg: ")
-    with Image.open(tmp_path / "selftest.png") as picture:
+    place = tmp_path / "window.shot" if named else next(temporary.glob("leggio-self-test-*/selftest.png"))
+    assert run.stdout.endswith(f"the window is in {place}\n")
+    assert list(here.iterdir()) == [] and len(list(temporary.iterdir())) == (0 if named else 1)
+    with Image.open(place) as picture:
         assert picture.size == (1280 * scale, 820 * scale)
 
 

@@ -300,7 +300,7 @@ def launcher(made: Path, script: str) -> None:
 
 
 def test_the_self_test_runs_inside_the_bundle(made_app: Path, context: Context) -> None:
-    launcher(made_app, '[ "$1" = --self-test ] && echo picture > selftest.png')
+    launcher(made_app, '[ "$1 $2" = "--self-test --self-test-picture" ] && echo picture > "$3"')
     app.self_test(context)
     assert context.step.facts["status"] == 0 and context.step.facts["picture bytes"] == 8
     launcher(made_app, "exit 1")
@@ -311,7 +311,7 @@ def test_the_self_test_runs_inside_the_bundle(made_app: Path, context: Context) 
 def test_an_app_that_writes_into_itself_is_found(made_app: Path, context: Context) -> None:
     """Python's compiled files inside a signed bundle would end its signature."""
     cache = made_app / "Contents" / "Resources" / "lib" / "python3.12" / "leggio" / "__pycache__"
-    launcher(made_app, f"echo p > selftest.png; mkdir -p {cache}; echo x > {cache}/main.pyc")
+    launcher(made_app, f'echo p > "$3"; mkdir -p {cache}; echo x > {cache}/main.pyc')
     with pytest.raises(CheckFailed, match=r"changed the bundle.*leggio/__pycache__/main\.pyc"):
         app.self_test(context)
 

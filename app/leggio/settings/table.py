@@ -153,7 +153,12 @@ def build_parser(prog: str = "leggio") -> argparse.ArgumentParser:
     parser.add_argument(
         "--self-test",
         action="store_true",
-        help="read a sample in a window that is not shown, save selftest.png, exit 0 if all is well",
+        help="read a sample in a window that is not shown, save its picture, exit 0 if all is well",
+    )
+    parser.add_argument(
+        "--self-test-picture",
+        metavar="FILE",
+        help="where --self-test saves the picture (PNG), in place of what is there; default: a new temporary folder",
     )
     parser.add_argument("--new-instance", action="store_true", help="do not hand the files to a running Leggio")
     parser.add_argument("--version", action="store_true", help="print the version and exit")
