@@ -37,7 +37,7 @@ def pass_over_budget(estimate: native.MemoryEstimate, pages: int, otherwise: str
 def _refusal(estimate: native.MemoryEstimate, what: str, advice: str) -> errors.OverBudget:
     needed, budget = estimate.total, estimate.budget
     return errors.OverBudget(
-        f"{what} needs {needed / 1e6:.1f} MB of memory and the budget is {budget / 1e6:.1f} MB. {advice}",
+        f"{what} needs {needed / 1e6:.1f} MB of memory at once and the budget is {budget / 1e6:.1f} MB. {advice}",
         dict(estimate.category),
         needed,
         budget,

@@ -36,7 +36,7 @@ def test_only_presets_that_the_model_was_trained_with_are_advised(
     preset: str, trained: list[str], fitting: list[str], advice: str
 ) -> None:
     error = page_over_budget(ESTIMATE, preset, trained, fitting.__contains__, "Raise the budget.")
-    assert str(error) == f"This page needs 9.0 MB of memory and the budget is 4.0 MB. {advice}"
+    assert str(error) == f"This page needs 9.0 MB of memory at once and the budget is 4.0 MB. {advice}"
     assert (error.estimate, error.needed, error.budget) == ({"model views": 5}, 9_000_000, 4_000_000)
 
 

@@ -65,9 +65,10 @@ def size(count: float) -> str:
 
 
 def memory_table(estimate: Mapping[str, int], peak: Mapping[str, int] | None = None) -> Table:
-    """Memory by category: what is needed at most and, after a page, what was reached."""
+    """Memory by category: what is needed at most and, after a page, what was reached. Categories reach their most at
+    different times, so their sum is above what is needed at once."""
     table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("memory")
+    table.add_column("memory, each at its most")
     table.add_column("estimate", justify="right")
     if peak is not None:
         table.add_column("peak", justify="right")
