@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from uocr import cli
+from uocr import cli, native
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 Run = Callable[..., tuple[int, str, str]]
@@ -26,6 +26,25 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         return code, captured.out, captured.err
 
     return call
+
+
+@pytest.fixture
+def forced(monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[int]], None]:
+    """Called with ids: whatever is asked from then on, the model writes these first."""
+    stepped: Callable[[native.Run], native.Event] = native.Run.step
+
+    def script(ids: Sequence[int]) -> None:
+        def step(run: native.Run) -> native.Event:
+            event = stepped(run)
+            if event.kind == native.PROGRESS and event.phase == "prefill" and event.done == event.total:
+                run.force_token(ids[0])
+            elif event.kind == native.TOKEN and event.done < len(ids):
+                run.force_token(ids[event.done])
+            return event
+
+        monkeypatch.setattr(native.Run, "step", step)
+
+    return script
 
 
 @pytest.fixture(scope="session")

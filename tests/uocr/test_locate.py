@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from uocr import UnlimitedOCR, cli, errors, events, export, native
+from uocr import UnlimitedOCR, cli, errors, events, export
 from uocr.cli import read as read_command
 from uocr.cli.view import page_warnings
 from uocr.document import Block, Box, Document, FinishReason, Page, Token
@@ -55,23 +55,9 @@ def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def answering(knowing: None, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def answering(knowing: None, tokenizer: Tokenizer, forced: Callable[[list[int]], None]) -> Callable[[str], None]:
     """Called with a text: whatever is asked from then on, the model writes that and the end token."""
-
-    def script(text: str) -> None:
-        ids = [*tokenizer.encode(text), 1]
-
-        def step(run: native.Run, stepped: Callable[[native.Run], native.Event] = native.Run.step) -> native.Event:
-            event = stepped(run)
-            if event.kind == native.PROGRESS and event.phase == "prefill" and event.done == event.total:
-                run.force_token(ids[0])
-            elif event.kind == native.TOKEN and event.done < len(ids):
-                run.force_token(ids[event.done])
-            return event
-
-        monkeypatch.setattr(native.Run, "step", step)
-
-    return script
+    return lambda text: forced([*tokenizer.encode(text), 1])
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pymupdf
 import pytest
 from export_samples import document, page, page_picture
 from PIL import Image
-from uocr import UnlimitedOCR, native
+from uocr import UnlimitedOCR
 from uocr.document import Block, Box, FinishReason, Page, Token
 from uocr.errors import OutputFailed
 from uocr.export import FORMATS, export, load_json, to_text
@@ -162,17 +162,9 @@ def strict(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+def silent(forced: Callable[[list[int]], None]) -> None:
     """The model ends every page at once: it finds no text."""
-    step = native.Run.step
-
-    def forced(run: native.Run) -> native.Event:
-        event = step(run)
-        if event.kind == native.PROGRESS and event.phase == "prefill" and event.done == event.total:
-            run.force_token(1)
-        return event
-
-    monkeypatch.setattr(native.Run, "step", forced)
+    forced([1])
 
 
 def sheet(path: Path, ink: bool) -> str:
@@ -225,21 +217,11 @@ def test_words_that_were_not_found_leave_ink_aside(run, silent, strict, tmp_path
     assert made.complete and made.has_ink is None and not made.ink_without_text
 
 
-def test_pages_of_one_pass_are_decided_one_by_one(strict, tmp_path, monkeypatch):
+def test_pages_of_one_pass_are_decided_one_by_one(strict, tmp_path, forced):
     with ModelFile.open(BUILT_IN) as file:
         ids = [*Tokenizer(file.tokenizer_json, digits=file.front_end.get("digits")).encode(
             "<PAGE><PAGE><PAGE><|det|>text [100, 100, 900, 200]<|/det|>words"), 1]
-    step: Callable[[native.Run], native.Event] = native.Run.step
-
-    def forced(run: native.Run) -> native.Event:
-        event = step(run)
-        if event.kind == native.PROGRESS and event.phase == "prefill" and event.done == event.total:
-            run.force_token(ids[0])
-        elif event.kind == native.TOKEN and event.done < len(ids):
-            run.force_token(ids[event.done])
-        return event
-
-    monkeypatch.setattr(native.Run, "step", forced)
+    forced(ids)
     pages = [Image.open(sheet(tmp_path / f"{i}.png", ink)) for i, ink in enumerate((True, False, True))]
     pages[0].save(tmp_path / "three.tiff", save_all=True, append_images=pages[1:])
     with UnlimitedOCR() as ocr:

@@ -122,10 +122,14 @@ class Session(QObject):
         return self.facts.name if self.facts is not None else ""
 
     @property
+    def front_end(self) -> dict[str, Any]:
+        """What the open model says of itself; nothing when none is open."""
+        return self.facts.front_end if self.facts is not None else {}
+
+    @property
     def preset(self) -> str:
         """The preset of pages that have none of their own."""
-        front_end = self.facts.front_end if self.facts is not None else {}
-        return str(self._settings().preset or front_end.get("default_preset", "base"))
+        return str(self._settings().preset or self.front_end.get("default_preset", "base"))
 
     def open_engine(self, factory: EngineFactory) -> None:
         """Open an engine after the page in progress; `engine_opened` or `engine_refused` follows."""
@@ -200,7 +204,7 @@ class Session(QObject):
     def _reads_together(self, item: PageItem) -> bool:
         """Whether `item` may share a pass with its neighbours: asked for, trained for, upright and whole."""
         wanted = item.settings.get("one_pass", self._settings().one_pass)
-        able = self.facts is not None and bool(self.facts.front_end.get("multi_page"))
+        able = bool(self.front_end.get("multi_page"))
         return bool(wanted) and able and not item.rotate and item.key not in self.region
 
     # -- told by the engine --------------------------------------------------------------------------------

@@ -290,7 +290,7 @@ class MainWindow(QMainWindow):
 
     def _mark_doubts(self) -> bool:
         """Mark words below the person's threshold, else the model's; whether that is another than before."""
-        front_end = self.session.facts.front_end if self.session.facts is not None else {}
+        front_end = self.session.front_end
         below = self.store.window.doubt / 100 or float(front_end.get("confidence_threshold", 0.5))
         changed = self.panel.view.writer.doubt_below != below
         self.panel.view.writer.doubt_below = below

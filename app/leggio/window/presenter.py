@@ -222,9 +222,9 @@ class Presenter(QObject):
     def _plan_views(self, width: int, height: int) -> None:
         if self._item is None:
             return
-        facts, preset = self._session.facts, self._item.settings.get("preset") or self._session.preset
+        preset = self._item.settings.get("preset") or self._session.preset
         try:
-            known = model_preset(facts.front_end if facts is not None else {}, str(preset))
+            known = model_preset(self._session.front_end, str(preset))
             self._desk.canvas.set_views(plan_views(width, height, known))
         except UocrError:
             self._desk.canvas.set_views(None)

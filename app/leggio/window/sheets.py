@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
@@ -65,7 +65,7 @@ class Sheets(QObject):
         self._capture.start()
 
     def settings(self) -> None:
-        dialog = SettingsDialog(self._store, self._front_end(), self._window)
+        dialog = SettingsDialog(self._store, self._session.front_end, self._window)
         if self._run(dialog) and dialog.engine_changed:
             self.engine_wanted.emit()
 
@@ -77,16 +77,12 @@ class Sheets(QObject):
         settings = self._store.read.with_changes(
             {k: v for k, v in items[0].settings.items() if k not in ("rotate", "region", "password")}
         )
-        dialog = ReadWithDialog(settings, len(items), self._front_end(), self._window)
+        dialog = ReadWithDialog(settings, len(items), self._session.front_end, self._window)
         if self._run(dialog):
             for item in items:
                 item.settings = item.settings | dialog.changes
             self.reload_wanted.emit()
             self._session.read(items)
-
-    def _front_end(self) -> dict[str, Any]:
-        """What the open model says of itself."""
-        return self._session.facts.front_end if self._session.facts is not None else {}
 
     def history(self) -> None:
         dialog = HistoryDialog(self._history, self._window)

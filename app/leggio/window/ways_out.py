@@ -65,8 +65,7 @@ class WaysOut(QObject):
 
     def _smaller_preset(self, item: PageItem) -> str | None:
         """The next smaller preset that the model was trained with."""
-        facts = self._session.facts
-        trained = facts.front_end.get("trained_presets") if facts is not None else None
+        trained = self._session.front_end.get("trained_presets")
         preset = SMALLER_PRESET.get(str(item.settings.get("preset") or self._session.preset))
         while preset is not None and trained is not None and preset not in trained:
             preset = SMALLER_PRESET.get(preset)

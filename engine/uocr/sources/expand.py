@@ -48,10 +48,12 @@ def expand_input(arg: str | os.PathLike[str], *, recursive: bool = True) -> list
     EmptyFolder for a folder with nothing to read, InvalidRequest for an address that has no parts. Addresses of
     a kind that is not understood pass, as missing files do: opening them reports it.
     """
-    if isinstance(arg, str) and (arg == STDIN or scheme_of(arg)):
-        if scheme_of(arg) not in ("", "data"):
+    if isinstance(arg, str):
+        scheme = scheme_of(arg)
+        if scheme not in ("", "data"):
             split_address(arg)
-        return [Input(arg)]
+        if scheme or arg == STDIN:
+            return [Input(arg)]
     text = os.fspath(arg)
     if not text:  # a variable that is not set; as a path it would mean the current folder
         raise UnreadableFile('The name of an input is empty; name a file, or "." for the current folder.')
