@@ -61,7 +61,7 @@ class Weights:
     places: float = 0.1
     balance: float = 0.01
     noise: float = 0.06
-    stumbles: float = 0.3
+    stumbles: float = 0.35
 
 
 class AuxiliaryHeads(nn.Module):

@@ -34,8 +34,8 @@ GENRES = ("prose", "document", "table", "printed")
 """What a page is like: titles and paragraphs; all elements of documents; tables above all; a page of a real document,
 whose print has the size it happens to have (the level says only whether the page is blank)."""
 
-GRIDS = ((2, 3), (3, 4), (2, 2), (3, 2), (1, 2), (2, 1))
-"""Crop grids (columns, rows) that are trained; the first is A4 portrait at 200 dpi, the second US letter."""
+GRIDS = ((2, 3), (3, 4), (2, 2), (3, 2), (1, 2), (2, 1), (4, 3), (1, 3))
+"""Crop grids (columns, rows) that are trained: A4 portrait at 200 dpi, US letter, ... US letter lying, receipts."""
 
 
 @dataclass(frozen=True)

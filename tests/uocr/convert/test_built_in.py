@@ -43,7 +43,7 @@ def test_it_says_what_it_reads_and_how_to_ask(model: ModelFile) -> None:
     assert locate in (None, "<image>Locate <|ref|>{words}<|/ref|> in the image.")
     if locate:
         assert settings["locate_most"] == 60
-    assert sorted(map(tuple, settings["crop_grids"])) == sorted(GRIDS)
+    assert {(2, 3), (3, 4)} <= set(map(tuple, settings["crop_grids"])) <= set(GRIDS)
     assert settings["digits"] == "single"
     assert settings["integer_activations"] is True
     assert settings["min_font_px"] == 17
