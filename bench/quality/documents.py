@@ -114,8 +114,8 @@ def _candidate(rng: random.Random) -> tuple[pymupdf.Page, list[list[Line]]]:
             return page, blocks
 
 
-def _draw(page: pymupdf.Page, clip: pymupdf.Rect, blocks: list[list[Line]]) -> Drawn:
-    pixels = page.get_pixmap(dpi=DPI, clip=clip, alpha=False)
+def _draw(page: pymupdf.Page, clip: pymupdf.Rect, blocks: list[list[Line]], dpi: int = DPI) -> Drawn:
+    pixels = page.get_pixmap(dpi=dpi, clip=clip, alpha=False)
     picture = Image.frombytes("RGB", (pixels.width, pixels.height), pixels.samples)
 
     def units(value: float, start: float, extent: float) -> int:
@@ -135,6 +135,12 @@ def whole_page(_: Path, index: int) -> Drawn:
     """A whole page at 200 dpi: print of about 28 px, 13 px once the page is fitted into a base view."""
     page, blocks = _candidate(random.Random(SEED + index))
     return _draw(page, page.rect, blocks)
+
+
+def finely_drawn_page(_: Path, index: int) -> Drawn:
+    """A whole page at 300 dpi, as PDFs are drawn unless something else is asked for: more crops than are trained."""
+    page, blocks = _candidate(random.Random(SEED + 2000 + index))
+    return _draw(page, page.rect, blocks, 300)
 
 
 def part_of_page(_: Path, index: int) -> Drawn:
@@ -163,4 +169,6 @@ def part_of_page(_: Path, index: int) -> Drawn:
 def sets() -> Iterable[PageSet]:
     yield PageSet("document parts", part_of_page, about="lines of real PDF pages, about 20 px in a base view")
     yield PageSet("document pages", whole_page, preset="gundam", about="whole real PDF pages at 200 dpi, crops")
+    yield PageSet("document pages, 300 dpi", finely_drawn_page, preset="gundam", pages=10,
+                  about="whole real PDF pages at 300 dpi, crops")
     yield PageSet("document pages, base", whole_page, about="the same through one base view")
