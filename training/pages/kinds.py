@@ -30,9 +30,10 @@ BLANK = len(DENSITIES)
 MICRO_PX = (4.0, 8.5)
 """Text of this size (view pixels) counts as unreadable and maps to nothing."""
 
-GENRES = ("prose", "document", "table", "printed")
+GENRES = ("prose", "document", "table", "printed", "office")
 """What a page is like: titles and paragraphs; all elements of documents; tables above all; a page of a real document,
-whose print has the size it happens to have (the level says only whether the page is blank)."""
+whose print has the size it happens to have (the level says only whether the page is blank); a sheet of an office
+program, mostly filled in part. The last two are for training only."""
 
 GRIDS = ((2, 3), (3, 4), (2, 2), (3, 2), (1, 2), (2, 1), (4, 3), (1, 3))
 """Crop grids (columns, rows) that are trained: A4 portrait at 200 dpi, US letter, ... US letter lying, receipts."""

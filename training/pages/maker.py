@@ -18,6 +18,7 @@ from training.pages.documents import DocumentSetter
 from training.pages.ink import FontShelf
 from training.pages.kinds import BLANK, DENSITIES, SMALLEST, Kind, crop_grid
 from training.pages.layout import Setter
+from training.pages.office import OfficeSetter
 from training.pages.photo import photograph
 from training.pages.phrases import Phrase
 from training.targets import NOWHERE, Block, Task, Vocabulary
@@ -103,6 +104,7 @@ class PageMaker:
         self.words = words
         self.setter = Setter(self.rng, shelf, words, quick)
         self.documents = DocumentSetter(self.rng, shelf, words, quick)
+        self.office = OfficeSetter(self.rng, shelf, words, quick) if train else None
         self.photographed = _PHOTOGRAPHED if train else 0.0
         self.printed = _printed_pages(pack, self.rng) if train else None
 
@@ -243,6 +245,10 @@ class PageMaker:
             return self.documents.document(page, size, int(most * _LONGER))
         if kind.genre == "table":
             return self.documents.table_page(page, size, int(most * _LONGER))
+        if kind.genre == "office":
+            if self.office is None:
+                raise SystemExit("sheets of office programs are made for training only, not for held-out splits")
+            return self.office.office(page, size, int(most * _LONGER))
         style = self.setter.style(*page.size, size, kind)
         return self.setter.fill(page, style, most, unit)
 
