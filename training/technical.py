@@ -20,10 +20,12 @@ _MARKS = "-=*_.#~+"
 
 
 class Technical:
-    """Endless source of such tokens."""
+    """Endless source of such tokens. For training, runs of one mark are rarer and shorter than on held-out pages, which
+    are as they always were."""
 
-    def __init__(self, rng: random.Random, dictionary: list[str]) -> None:
+    def __init__(self, rng: random.Random, dictionary: list[str], trained: bool = False) -> None:
         self.rng, self.dictionary = rng, dictionary
+        self.marks_length, self.most_marks = (5, 30) if trained else (9, 60)
         self.makers: tuple[tuple[Callable[[], str], float], ...] = (
             (self.path, 5),
             (self.option, 4),
@@ -37,7 +39,7 @@ class Technical:
             (self.tag, 1.5),
             (self.variable, 2),
             (self.joined, 1.5),
-            (self.marks, 0.7),
+            (self.marks, 0.25 if trained else 0.7),
             (self.letters, 1.5),
         )
 
@@ -147,7 +149,7 @@ class Technical:
     def marks(self) -> str:
         """One mark again and again: as often as it stands there, no more and no less."""
         rng = self.rng
-        return rng.choice(_MARKS) * min(int(3 + rng.expovariate(1 / 9)), 60)
+        return rng.choice(_MARKS) * min(int(3 + rng.expovariate(1 / self.marks_length)), self.most_marks)
 
     def token(self) -> str:
         makers, weights = zip(*self.makers, strict=True)

@@ -48,8 +48,8 @@ class Words:
             raise SystemExit(f"{folder} has no {split} text; make the pack again with python -m training.collect")
         lists = [folder / f"{name}.txt" for name in _WORD_LISTS.get(split, (f"words.{split}",))]
         self.dictionary = [word for path in lists if path.exists() for word in path.read_text(encoding="utf-8").split()]
-        self.technical = Technical(rng, self.dictionary)
         self.trained = split == "train"
+        self.technical = Technical(rng, self.dictionary, self.trained)
         self.characters = WESTERN if split in ("test", "prose") else CHARSET
 
     def _letters(self, alphabet: str, low: int, high: int) -> str:

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from training import fonts
+from training import fonts, listings
 from training.charset import CHARSET
+from training.listings import NOTATIONS, Listings
 from training.pages import Kind, PageMaker
+from training.pages.documents import DocumentSetter
 from training.pages.ink import FontShelf, SizedFont
 from training.pages.maker import MOST_TOKENS
 from training.pages.photo import perspective, photograph
@@ -179,3 +181,81 @@ def test_technical_tokens_are_of_the_character_set() -> None:
     assert not set("".join(tokens)) - set(CHARSET) - {" "}
     runs = {len(token) for token in (technical.marks() for _ in range(400))}
     assert min(runs) == 3 and len(runs) > 20, "repeated marks come in runs of many lengths"
+
+
+def test_runs_of_one_mark_are_rarer_and_shorter_in_training() -> None:
+    words = "stand book page line number light".split()
+    held_out, trained = (Technical(random.Random(3), words, flag) for flag in (False, True))
+    lengths = [np.array([len(source.marks()) for _ in range(600)]) for source in (held_out, trained)]
+    assert lengths[1].mean() < 0.75 * lengths[0].mean() and lengths[1].max() <= 30
+    runs = [
+        sum(bool(re.fullmatch(r"([-=*_.#~+])\1\1+", source.token())) for _ in range(8000))
+        for source in (held_out, trained)
+    ]
+    assert 0 < runs[1] < 0.6 * runs[0]
+
+
+@pytest.fixture
+def source() -> Listings:
+    return Listings(Technical(random.Random(4), "stand book page line number light reader window".split()))
+
+
+@pytest.mark.parametrize("name", NOTATIONS)
+def test_lines_of_every_notation_are_complete_and_full_of_marks(source: Listings, name: str) -> None:
+    lines = [source.expanded(template) for template in NOTATIONS[name] for _ in range(30)]
+    shown = "".join(lines)
+    assert not set(shown) - set(CHARSET) - {" "}, "no slot is left"
+    assert all(len(line) > 1 for line in set(lines)) or name == "soup"
+    marks = sum(not char.isalnum() and char != " " for char in shown)
+    assert marks > 0.12 * len(shown)
+    assert np.median([len(line) for line in lines]) < 100
+
+
+def test_every_part_of_the_notations_has_a_use(source: Listings) -> None:
+    templates = [t for choices in (*NOTATIONS.values(), *listings._PARTS.values()) for t in choices]
+    used = {slot for template in templates for slot in re.findall("‹(.+?)›", template)}
+    assert used == listings._PARTS.keys() | source.leaves.keys()
+
+
+def test_columns_of_output_stand_below_each_other(source: Listings) -> None:
+    for maker in (source._files, source._numbers, source._dump):
+        lines = maker(8)
+        assert 0 < len(lines) <= 8
+        gaps = [{n for n, char in enumerate(line) if char == " "} for line in lines[1:]]
+        assert set.intersection(*gaps), "one column at least is free in all lines"
+
+
+def test_typed_words_stand_where_spaces_put_them_and_are_parted_at_the_edge(pack: Path, font: SizedFont) -> None:
+    rng = random.Random(5)
+    shelf = FontShelf(pack, fonts.load(pack, "train"), rng)
+    setter, face, step = (
+        DocumentSetter(rng, shelf, Words(pack, "train", rng), 0.0),
+        shelf.any_face()[1],
+        font.advance("n"),
+    )
+    (line,) = setter._typed("  ls -l      x", face, font, 900)
+    assert [(run.text, round(at / step)) for run, at in line] == [("ls", 2), ("-l", 5), ("x", 13)]
+    text = 'if (x["stand"] != 0x1f) { return page_number->light::reader("%s\\n", &book); } // line number'
+    lines = setter._typed(text, face, font, 150)
+    assert len(lines) > 2
+    assert "".join(run.text for line in lines for run, _ in line) == text.replace(" ", "")
+    for line in lines:
+        pen = 0.0
+        for run, at in line:
+            assert pen <= at and at + font.length(run.text) <= 150, "no word stands on another, or beyond the edge"
+            pen = at + font.length(run.text)
+
+
+def test_half_of_the_listings_of_training_are_in_some_notation_and_none_of_the_held_out_ones(
+    pack: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    kept = Listings.lines
+    monkeypatch.setattr(Listings, "lines", lambda self, count: calls.append(count) or kept(self, count))
+    for split, (low, high) in {"train": (60, 100), "test": (0, 0), "prose": (0, 0)}.items():
+        maker = PageMaker(pack, split, 6)
+        calls.clear()
+        for _ in range(160):
+            sheet = maker.documents.sheet(Image.new("L", (900, 1200)), 20, 3000, 1)
+            maker.documents.listing(sheet)
+        assert low <= len(calls) <= high, split

@@ -4,13 +4,16 @@ columns."""
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 
 from PIL import Image, ImageDraw
 
 from training.charset import CLASS_OF
+from training.fonts import Face
+from training.listings import Listings
 from training.pages.edges import EdgeSetter
-from training.pages.ink import FontShelf
+from training.pages.ink import FontShelf, SizedFont
 from training.pages.runs import Placed, Run, break_runs
 from training.pages.sheet import Sheet, SheetSetter
 from training.pages.tables import TableSetter
@@ -20,6 +23,8 @@ from training.words import Words
 _BULLETS = "•••–-*»·°"
 _MONO = ("mono", "code", "cour", "hack", "incons", "typewriter", "cmuntt", "anonymous", "fantasque")
 _MOST_BLOCKS = 60
+_WRITTEN = 0.5
+"""Share of training's listings that are in some notation; the others are lines of tokens."""
 
 
 class DocumentSetter(SheetSetter):
@@ -32,7 +37,9 @@ class DocumentSetter(SheetSetter):
         self.tables = TableSetter(rng, shelf, words)
         mono = [f for faces in shelf.by_family.values() for f in faces if any(k in f.file.lower() for k in _MONO)]
         self.mono = mono or [f for faces in shelf.by_family.values() for f in faces]
-        listings, tables = (0.2, 0.08) if words.trained else (0.14, 0.04)  # held-out pages are as they always were
+        self.listings = Listings(words.technical)
+        # Held-out pages are as they always were.
+        listings, tables, marks = (0.2, 0.08, 0.005) if words.trained else (0.14, 0.04, 0.01)
         self.elements: tuple[tuple[Callable[[Sheet], list[Block]], float], ...] = (
             (self.paragraph, 0.37),
             (self.section, 0.12),
@@ -40,7 +47,7 @@ class DocumentSetter(SheetSetter):
             (self.listing, listings),
             (self.contents, 0.03),
             (self.definitions, 0.07),
-            (self.mark_line, 0.01),
+            (self.mark_line, marks),
             (self.table, tables),
         )
 
@@ -209,24 +216,13 @@ class DocumentSetter(SheetSetter):
 
     def listing(self, sheet: Sheet) -> list[Block]:
         """Lines of code or commands in typewriter, sometimes on grey or in a frame. Its line ends are kept."""
-        rng, technical = self.rng, self.words.technical
+        rng = self.rng
         face = rng.choice(self.mono)
         font = self._font(sheet, face, rng.uniform(0.8, 1.0))
         leading, pad = int(font.size * rng.uniform(1.1, 1.35)), int(font.size * rng.uniform(0.3, 0.9))
-        lines: list[Placed] = []
-        depth = 0
-        for _ in range(rng.choice((rng.randint(1, 6), rng.randint(3, 12), rng.randint(8, 40)))):
-            words = (
-                " ".join(technical.token() for _ in range(rng.randint(1, 4))).split()
-                if rng.random() < 0.8
-                else [technical.marks() if rng.random() < 0.04 else word for word in self.words.run(rng.randint(2, 9))]
-            )
-            depth = max(0, min(3, depth + rng.choice((-1, 0, 0, 1))))
-            indent = depth * 2 * font.advance("n")
-            broken = break_runs(
-                [Run(w, font) for w in self._shown(words, face)], sheet.measure - 2 * pad, indent, False
-            )
-            lines += broken[:1]
+        count, width = rng.choice((rng.randint(1, 6), rng.randint(3, 12), rng.randint(8, 40))), sheet.measure - 2 * pad
+        written = self.words.trained and rng.random() < _WRITTEN
+        lines = self._code(face, font, count, width) if written else self._tokens(face, font, count, width)
         height = min(len(lines) * leading, max(0, (sheet.bottom - sheet.y - 2 * pad) // leading * leading))
         if not height:
             sheet.y = sheet.bottom
@@ -242,9 +238,53 @@ class DocumentSetter(SheetSetter):
                 width=max(1, sheet.size // 20),
             )
         sheet.y += pad
-        block = self._set(sheet, lines, "text", sheet.x + pad, sheet.measure, leading, joint="\n")
+        # Lines of code have places for their words: justified to no width, every word stands at its own.
+        align, width = ("justified", 0) if written else ("left", sheet.measure)
+        block = self._set(sheet, lines, "text", sheet.x + pad, width, leading, align=align, joint="\n")
         sheet.y += pad
         return self._kept(block)
+
+    def _tokens(self, face: Face, font: SizedFont, count: int, width: int) -> list[Placed]:
+        """Lines of tokens or of running words, set in by turns."""
+        rng, technical = self.rng, self.words.technical
+        lines: list[Placed] = []
+        depth, share = 0, 0.01 if self.words.trained else 0.04
+        for _ in range(count):
+            words = (
+                " ".join(technical.token() for _ in range(rng.randint(1, 4))).split()
+                if rng.random() < 0.8
+                else [technical.marks() if rng.random() < share else word for word in self.words.run(rng.randint(2, 9))]
+            )
+            depth = max(0, min(3, depth + rng.choice((-1, 0, 0, 1))))
+            indent = depth * 2 * font.advance("n")
+            lines += break_runs([Run(w, font) for w in self._shown(words, face)], width, indent, False)[:1]
+        return lines
+
+    def _code(self, face: Face, font: SizedFont, count: int, width: int) -> list[Placed]:
+        """Lines of a listing in some notation. What is too long is cut, or goes on in a line of its own."""
+        most = None if self.rng.random() < 0.3 else 1
+        return [line for text in self.listings.lines(count) for line in self._typed(text, face, font, width)[:most]]
+
+    def _typed(self, text: str, face: Face, font: SizedFont, width: int) -> list[Placed]:
+        """Words in the places that the text's spaces give them, or further right where the face is no typewriter's;
+        parted at the edge as a terminal does it."""
+        step, pen, back = font.advance("n"), 0.0, 0.0
+        lines, line = list[Placed](), list[tuple[Run, float]]()
+        for word in re.finditer(r"\S+", text):
+            rest = "".join(self._shown([word[0]], face))
+            at = max(pen, word.start() * step - back)
+            while rest:
+                fitting = break_runs([Run(rest, font)], width - at, 0.0, False)
+                if fitting:
+                    run = fitting[0][0][0]
+                    line.append((run, at))
+                    rest, pen = rest[len(run.text) :], at + font.length(run.text) + font.space
+                elif at == 0:
+                    break
+                if rest:
+                    lines += [line] if line else []
+                    line, at, back = [], 0.0, word.start() * step
+        return [*lines, line] if line else lines
 
     def contents(self, sheet: Sheet) -> list[Block]:
         """Lines of a table of contents: a title, a row of dots as long as the line, a page number."""

@@ -215,7 +215,8 @@ class OfficeSetter(DocumentSetter):
         rng = self.rng
         words = rng.choice(_TITLES) if rng.random() < 0.4 else " ".join(self._text(rng.randint(1, 6))[:7])
         scale = scale or rng.choice((1.0, 1.2, 1.4, 1.7, 2.0))
-        blocks = self._headed(sheet, words, scale, align or rng.choice(("left", "left", "left", "centre", "centre", "right")))
+        align = align or rng.choices(("left", "centre", "right"), (0.5, 0.35, 0.15))[0]
+        blocks = self._headed(sheet, words, scale, align)
         self._skip(sheet, 0.3, 0.6, 1.0, 1.5)
         return blocks
 
