@@ -16,11 +16,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 Point = tuple[float, float]
 NOWHERE: Point = (-1.0, -1.0)
 LABELS = ("title", "text", "table", "header", "footer", "page_number")
+_SPACE, _LINE_END, _TAG_BEGINS, _TAG_ENDS = map(ord, " \n<>")
 
 
 class Task(Enum):
@@ -41,15 +44,20 @@ class Block:
     points: list[Point] = field(repr=False)
     box: tuple[float, float, float, float]
 
-    def printed(self) -> list[bool]:
+    def codes(self) -> NDArray[np.uint32]:
+        """Code points of the text's characters."""
+        return np.frombuffer(self.text.encode("utf-32-le"), np.uint32)
+
+    def printed(self) -> NDArray[np.bool_]:
         """For each character whether it is printed: neither space, line end nor part of a table's tags."""
-        inside, shown = False, []
-        for char in self.text:
-            if self.label == "table" and char == "<":
-                inside = True
-            shown.append(not inside and char not in " \n")
-            if self.label == "table" and char == ">":
-                inside = False
+        codes = self.codes()
+        shown = (codes != _SPACE) & (codes != _LINE_END)
+        if self.label == "table":
+            places = np.arange(len(codes))
+            opened = np.maximum.accumulate(np.where(codes == _TAG_BEGINS, places, -1))
+            closed = np.maximum.accumulate(np.where(codes == _TAG_ENDS, places, -1))
+            shown[:1] &= opened[:1] < 0
+            shown[1:] &= opened[1:] <= closed[:-1]  # what ends a tag is still part of it
         return shown
 
 
@@ -118,13 +126,10 @@ class Vocabulary:
 
     def _body(self, block: Block) -> tuple[list[int], list[Point]]:
         """A block's text as ids, and the position of the character each starts with."""
-        body = self.tokenizer.encode(block.text, add_special_tokens=False)
-        points: list[Point] = []
-        for start, _ in body.offsets:
-            if block.text[start : start + 1] == " " and start + 1 < len(block.text):
-                start += 1
-            points.append(block.points[min(start, len(block.text) - 1)])
-        return body.ids, points
+        body, text, points = self.tokenizer.encode(block.text, add_special_tokens=False), block.text, block.points
+        last = len(text) - 1
+        starts = [min(start, last) for start, _ in body.offsets]
+        return body.ids, [points[start + 1 if text[start] == " " and start < last else start] for start in starts]
 
     def joined(self, pages: Sequence[Sequence[int]]) -> list[int]:
         """Targets of pages, each with its end token, as the target of one pass over all of them."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from itertools import accumulate, repeat
 from pathlib import Path
+from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -23,13 +25,52 @@ def joined(a: Box, b: Box) -> Box:
     return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
 
 
-@dataclass
-class Glyph:
-    """A drawn character and its offset from the pen position on the baseline."""
+class _Advances(dict[str, float]):
+    """Advances of characters in pixels, each asked of the font once."""
 
-    mask: Image.Image
-    left: int
-    top: int
+    def __init__(self, font: ImageFont.FreeTypeFont) -> None:
+        super().__init__()
+        self.font = font
+        self.whole = True
+        """Whether all so far are whole pixels, as they are where a font is hinted."""
+
+    def __missing__(self, char: str) -> float:
+        value = self[char] = self.font.getlength(char)
+        self.whole = self.whole and value.is_integer()
+        return value
+
+
+Glyph = tuple[int, int, int, int, Any]
+"""A drawn character: its box around the pen on the baseline, which holds the pen's way too, and its mask; None instead
+when it has no ink."""
+
+
+class _Glyphs(dict[str, Glyph]):
+    """Glyphs of characters, each drawn once."""
+
+    def __init__(self, font: ImageFont.FreeTypeFont) -> None:
+        super().__init__()
+        self.font = font
+
+    def __missing__(self, char: str) -> Glyph:
+        mask, (left, top) = self.font.getmask2(char, "L", anchor="ls")
+        width, height = mask.size
+        box = left, top, left + width, top + height
+        glyph = self[char] = (*box, mask if width and height and mask.getbbox() else None)
+        return glyph
+
+
+def _has_kerning(path: Path) -> bool:
+    """Whether a font file has the table of kerning that the basic layout of lines knows."""
+    with path.open("rb") as file:
+        head = file.read(12)
+        tags = file.read(16 * int.from_bytes(head[4:6], "big"))
+    return head[:4] == b"ttcf" or b"kern" in {tags[n : n + 4] for n in range(0, len(tags), 16)}
+
+
+def _canvas(page: Image.Image) -> Any:
+    """A page's pixels to paste on. Pillow's own paste looks at its arguments for longer than it pastes a glyph."""
+    return ImageDraw.Draw(page).im
 
 
 class SizedFont:
@@ -39,54 +80,64 @@ class SizedFont:
         self.size = size
         self.font = ImageFont.truetype(str(path), size, layout_engine=ImageFont.Layout.BASIC)
         self.space = self.font.getlength(" ")
-        self._advance: dict[str, float] = {}
-        self._glyphs: dict[str, Glyph] = {}
+        self._advances, self._glyphs = _Advances(self.font), _Glyphs(self.font)
+        self._kerning = _has_kerning(path)
 
     def advance(self, char: str) -> float:
-        value = self._advance.get(char)
-        if value is None:
-            value = self._advance[char] = self.font.getlength(char)
-        return value
+        return self._advances[char]
 
     def length(self, text: str) -> float:
-        return sum(map(self.advance, text))
-
-    def _glyph(self, char: str) -> Glyph:
-        glyph = self._glyphs.get(char)
-        if glyph is None:
-            left, top, right, bottom = (int(v) for v in self.font.getbbox(char, anchor="ls"))
-            mask = Image.new("L", (max(right - left, 1), max(bottom - top, 1)))
-            ImageDraw.Draw(mask).text((-left, -top), char, 255, self.font, anchor="ls")
-            glyph = self._glyphs[char] = Glyph(mask, left, top)
-        return glyph
+        return sum(map(self._advances.__getitem__, text))
 
     def stamp(self, page: Image.Image, x: int, baseline: int, text: str) -> tuple[Box, list[float]]:
         """Draw character by character, without kerning; answers the ink box and the middle of each
         character."""
-        box, pen, middles = EMPTY, 0.0, []
-        for char in text:
-            advance = self.advance(char)
+        advances = [*map(self._advances.__getitem__, text)]
+        pens = [*accumulate(advances, initial=0.0)]
+        paste, glyphs = _canvas(page).paste, self._glyphs
+        lefts, tops, rights, bottoms = [], [], [], []
+        for char, pen in zip(text, pens, strict=False):
             if char != " ":
-                glyph = self._glyph(char)
-                left, top = x + int(pen + 0.5) + glyph.left, baseline + glyph.top
-                corner = left + glyph.mask.width, top + glyph.mask.height
-                page.paste(255, (left, top, *corner), glyph.mask)
-                box = joined(box, (left, top, *corner))
-            middles.append(x + pen + advance / 2)
-            pen += advance
-        return box, middles
+                left, top, right, bottom, mask = glyphs[char]
+                at = x + int(pen + 0.5)
+                left, top, right, bottom = left + at, top + baseline, right + at, bottom + baseline
+                if mask is not None:
+                    paste(255, (left, top, right, bottom), mask)
+                else:  # as high and wide as a mask is at least
+                    right, bottom = max(right, left + 1), max(bottom, top + 1)
+                lefts.append(left)
+                tops.append(top)
+                rights.append(right)
+                bottoms.append(bottom)
+        box = (min(lefts), min(tops), max(rights), max(bottoms)) if lefts else EMPTY
+        return box, [x + pen + advance / 2 for pen, advance in zip(pens, advances, strict=False)]
 
     def write(self, page: Image.Image, x: int, baseline: int, text: str) -> tuple[Box, list[float]]:
         """Draw a line as the font intends, kerning included; answers as `stamp`."""
-        ImageDraw.Draw(page).text((x, baseline), text, 255, self.font, anchor="ls")
-        left, top, right, bottom = self.font.getbbox(text, anchor="ls")
-        stretch = max(right, 1) / max(self.length(text), 1)
-        pen, middles = 0.0, []
-        for char in text:
-            advance = self.advance(char)
-            middles.append(x + (pen + advance / 2) * stretch)
-            pen += advance
+        advances = [*map(self._advances.__getitem__, text)]
+        pens = [*accumulate(advances, initial=0.0)]
+        if self._kerning or not self._advances.whole or not text:
+            ImageDraw.Draw(page).text((x, baseline), text, 255, self.font, anchor="ls")
+            left, top, right, bottom = (int(side) for side in self.font.getbbox(text, anchor="ls"))
+        else:
+            left, top, right, bottom = self._composed(_canvas(page), (x, baseline), text, pens)
+        stretch = max(right, 1) / max(pens[-1], 1)
+        middles = [x + (pen + advance / 2) * stretch for pen, advance in zip(pens, advances, strict=False)]
         return (x + left, baseline + top, x + right, baseline + bottom), middles
+
+    def _composed(self, canvas: Any, at: tuple[int, int], text: str, pens: list[float]) -> tuple[int, int, int, int]:
+        """Draw a line from the glyphs, as FreeType does where nothing is kerned: glyphs over each other first, then the
+        line over the page. Answers the box of the line around where it begins."""
+        placed = [(glyph, int(pen)) for glyph, pen in zip(map(self._glyphs.__getitem__, text), pens, strict=False)]
+        left, right = min(g[0] + pen for g, pen in placed), max(g[2] + pen for g, pen in placed)
+        top, bottom = min(g[1] for g, _ in placed), max(g[3] for g, _ in placed)
+        if right > left and bottom > top:
+            line = Image.new("L", (right - left, bottom - top)).im
+            for (x0, y0, x1, y1, mask), pen in placed:
+                if mask is not None:
+                    line.paste(255, (x0 + pen - left, y0 - top, x1 + pen - left, y1 - top), mask)
+            canvas.paste(255, (at[0] + left, at[1] + top, at[0] + right, at[1] + bottom), line)
+        return left, top, right, bottom
 
 
 class FontShelf:
@@ -174,6 +225,6 @@ def draw_pieces(
             text += " "
             points.append((float(int(x)), height))
         text += piece
-        points += [(middle, height) for middle in middles]
+        points += zip(middles, repeat(height))
         box = joined(box, ink)
     return text, points, box

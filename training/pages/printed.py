@@ -26,7 +26,7 @@ from training.pages.ink import EMPTY, joined
 from training.targets import Block, Point
 
 _KNOWN = frozenset(WESTERN + " ")
-_FOLDED = str.maketrans({"\u00a0": " ", "\u00ad": "-", "\u2010": "-", "\u2011": "-", "\u2212": "-"})
+_FOLDED = {"\u00a0": " ", "\u00ad": "-", "\u2010": "-", "\u2011": "-", "\u2212": "-"}
 _MARK = re.compile(r"([•–*·»°-]|\(?[0-9]{1,2}[.)]|\(?[a-z][.)]|\[[0-9]{1,3}\]) ")
 """What begins an item of a list."""
 
@@ -77,29 +77,32 @@ class PrintedPage:
 
 def _piece(line: dict[str, Any]) -> PrintedLine | None:
     """A line of the text layer; None when it is empty."""
-    text, centres, sizes, bold, mono = "", list[float](), list[float](), 0, 0
-    baseline = right = 0.0
-    left = 1e9
+    shown, centres, printed, bold, mono = list[str](), list[float](), 0, 0, 0
+    baseline = right = largest = 0.0
+    left, before = 1e9, " "
     for span in line["spans"]:
-        strong = bool(span["flags"] & 16) or bool(_BOLD.search(span["font"]))
-        fixed = bool(span["flags"] & 8) or bool(_MONO.search(span["font"]))
+        size, name, flags = span["size"], span["font"], span["flags"]
+        strong = bool(flags & 16) or bool(_BOLD.search(name))
+        fixed = bool(flags & 8) or bool(_MONO.search(name))
         for char in span["chars"]:
-            shown = char["c"].translate(_FOLDED)
-            x0, _, x1, _ = char["bbox"]
-            if shown == " " and (not text or text[-1] == " "):
+            mark = char["c"]
+            mark = _FOLDED.get(mark, mark)
+            if mark == " " and before == " ":
                 continue
-            text += shown
-            centres += [(x0 + x1) / 2] * len(shown)
-            if shown != " ":
+            before = mark
+            x0, _, x1, _ = char["bbox"]
+            shown.append(mark)
+            centres.append((x0 + x1) / 2)
+            if mark != " ":
                 left, right = min(left, x0), max(right, x1)
-                sizes.append(span["size"])
-                bold, mono = bold + strong, mono + fixed
-                baseline = max(baseline, char["origin"][1]) if span["size"] > 0.8 * max(sizes) else baseline
-    if not sizes:
+                printed, bold, mono, largest = printed + 1, bold + strong, mono + fixed, max(largest, size)
+                if size > 0.8 * largest:
+                    baseline = max(baseline, char["origin"][1])
+    if not printed:
         return None
-    text = text.rstrip()
-    many = 0.9 * len(sizes)
-    return PrintedLine(text, tuple(centres[: len(text)]), left, right, baseline, max(sizes), bold > many, mono > many)
+    text = "".join(shown).rstrip()
+    many = 0.9 * printed
+    return PrintedLine(text, tuple(centres[: len(text)]), left, right, baseline, largest, bold > many, mono > many)
 
 
 def _together(pieces: list[PrintedLine]) -> PrintedLine:

@@ -6,6 +6,7 @@ import io
 import math
 import random
 from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,11 @@ SLOTS = 3
 """Characters remembered for each 16-pixel patch, in reading order."""
 
 Bytes = NDArray[np.uint8]
+
+_CLASSES: Bytes = np.zeros(max(map(ord, CLASS_OF)) + 2, np.uint8)
+"""Classes by code point, 0 where there is none."""
+for _char, _class in CLASS_OF.items():
+    _CLASSES[ord(_char)] = _class
 
 
 def wear(page: Image.Image, blocks: list[Block], level: int, rng: random.Random) -> Image.Image:
@@ -74,27 +80,36 @@ def local_views(page: Image.Image, grid: tuple[int, int]) -> Bytes:
 
 def _characters(
     blocks: Iterable[Block], scale: tuple[float, float], shift: tuple[float, float], cells: tuple[int, int]
-) -> Iterable[tuple[int, int, int]]:
-    """(row, column, class) of every printed character on a lattice of patches (columns, rows)."""
+) -> tuple[NDArray[np.intp], Bytes]:
+    """Patch and class of every printed character, in order; patches of a lattice (columns, rows) are counted row by
+    row."""
+    patches, kinds = [np.zeros(0, np.intp)], [np.zeros(0, np.uint8)]
     for block in blocks:
-        places = np.asarray(block.points, np.float32) * scale + shift
-        lattice = np.clip((places / PATCH).astype(int), 0, (cells[0] - 1, cells[1] - 1)).tolist()
-        for char, shown, (column, row) in zip(block.text, block.printed(), lattice, strict=True):
-            if shown:
-                yield row, column, CLASS_OF[char]
+        count = len(block.points)
+        points = np.fromiter(chain.from_iterable(block.points), np.float32, 2 * count).reshape(count, 2)
+        lattice = np.clip(((points * scale + shift) / PATCH).astype(int), 0, (cells[0] - 1, cells[1] - 1))
+        shown = block.printed()
+        codes = block.codes()[shown]
+        found = _CLASSES[np.minimum(codes, len(_CLASSES) - 1)]
+        if not found.all():
+            raise KeyError(f"no class for character {chr(codes[found.argmin()])!r}")
+        patches.append((lattice[:, 1] * cells[0] + lattice[:, 0])[shown])
+        kinds.append(found)
+    return np.concatenate(patches), np.concatenate(kinds)
 
 
 def _label(
     blocks: Iterable[Block], scale: tuple[float, float], shift: tuple[float, float], cells: tuple[int, int]
 ) -> Bytes:
-    labels = np.zeros((cells[1], cells[0], SLOTS), np.uint8)
-    filled: dict[tuple[int, int], int] = {}
-    for row, column, kind in _characters(blocks, scale, shift, cells):
-        slot = filled.get((row, column), 0)
-        if slot < SLOTS:
-            labels[row, column, slot] = kind
-            filled[row, column] = slot + 1
-    return labels
+    patches, kinds = _characters(blocks, scale, shift, cells)
+    labels = np.zeros((cells[1] * cells[0], SLOTS), np.uint8)
+    order = np.argsort(patches, kind="stable")  # characters of a patch stay in reading order
+    patches, kinds = patches[order], kinds[order]
+    begins = np.flatnonzero(np.diff(patches, prepend=-1))
+    slots = np.arange(len(patches)) - np.repeat(begins, np.diff(begins, append=len(patches)))
+    kept = slots < SLOTS
+    labels[patches[kept], slots[kept]] = kinds[kept]
+    return labels.reshape(cells[1], cells[0], SLOTS)
 
 
 def global_labels(blocks: list[Block], size: tuple[int, int], rect: tuple[int, int, int, int]) -> Bytes:
