@@ -246,6 +246,20 @@ def test_typed_words_stand_where_spaces_put_them_and_are_parted_at_the_edge(pack
             pen = at + font.length(run.text)
 
 
+def test_what_is_parted_at_the_edge_keeps_the_places_of_a_terminal(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(5)
+    shelf = FontShelf(pack, fonts.load(pack, "train"), rng)
+    setter, font = DocumentSetter(rng, shelf, Words(pack, "train", rng), 0.0), shelf.sized(shelf.any_face()[1], 20)
+    monkeypatch.setattr(font, "advance", lambda char: 10.0)
+    monkeypatch.setattr(font, "space", 10.0)
+    lines = setter._typed("bookreader  += page", shelf.any_face()[1], font, 85)
+    assert [[(run.text, at / 10) for run, at in line] for line in lines] == [
+        [("bookread", 0)],
+        [("er", 0), ("+=", 4), ("p", 7)],
+        [("age", 0)],
+    ]
+
+
 def test_half_of_the_listings_of_training_are_in_some_notation_and_none_of_the_held_out_ones(
     pack: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -283,7 +283,7 @@ class DocumentSetter(SheetSetter):
                     break
                 if rest:
                     lines += [line] if line else []
-                    line, at, back = [], 0.0, word.start() * step
+                    line, at, back = [], 0.0, (word.end() - len(rest)) * step
         return [*lines, line] if line else lines
 
     def contents(self, sheet: Sheet) -> list[Block]:
