@@ -250,8 +250,8 @@ def test_what_is_parted_at_the_edge_keeps_the_places_of_a_terminal(pack: Path, m
     rng = random.Random(5)
     shelf = FontShelf(pack, fonts.load(pack, "train"), rng)
     setter, font = DocumentSetter(rng, shelf, Words(pack, "train", rng), 0.0), shelf.sized(shelf.any_face()[1], 20)
-    monkeypatch.setattr(font, "advance", lambda char: 10.0)
-    monkeypatch.setattr(font, "space", 10.0)
+    for name, value in {"advance": lambda char: 10.0, "length": lambda text: 10.0 * len(text), "space": 10.0}.items():
+        monkeypatch.setattr(font, name, value)
     lines = setter._typed("bookreader  += page", shelf.any_face()[1], font, 85)
     assert [[(run.text, at / 10) for run, at in line] for line in lines] == [
         [("bookread", 0)],
