@@ -179,3 +179,34 @@ def test_only_usable_pages_of_documents_are_collected(tmp_path: Path) -> None:
     assert documents.build(tmp_path / "root", tmp_path / "pack") == {"stand.pdf": 5}
     with pymupdf.open(tmp_path / "pack" / "documents" / "stand.pdf") as kept:
         assert len(kept) == 5 and all(read_page(page) is not None for page in kept.pages())
+
+
+def drawn_underscores() -> pymupdf.Document:
+    """A manual in whose first paragraph a rule of half an em stands where an underscore is printed."""
+    document = manual()
+    document[0].draw_rect(pymupdf.Rect(150, 135, 155.5, 135.4), color=None, fill=(0, 0, 0))
+    return document
+
+
+def test_pages_whose_underscores_are_rules_are_not_collected(tmp_path: Path) -> None:
+    folder = tmp_path / "root" / "usr" / "share" / "doc"
+    folder.mkdir(parents=True)
+    mixed = pymupdf.open()
+    for _ in range(4):
+        mixed.insert_pdf(manual())
+        mixed.insert_pdf(drawn_underscores())
+    mixed.save(folder / "mixed.pdf")
+    assert documents.build(tmp_path / "root", tmp_path / "pack") == {"mixed.pdf": 4}
+
+
+def test_a_long_document_is_spread_over_its_length(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = tmp_path / "root" / "usr" / "share" / "doc"
+    folder.mkdir(parents=True)
+    long = pymupdf.open()
+    for number in range(9):
+        long.insert_pdf(a4(*((72, 80 + 13.5 * n, "tiro", f"{number} {PROSE}") for n in range(9))))
+    long.save(folder / "long.pdf")
+    monkeypatch.setattr(documents, "_MOST_PAGES", 6)
+    assert documents.build(tmp_path / "root", tmp_path / "pack") == {"long.pdf": 6}
+    with pymupdf.open(tmp_path / "pack" / "documents" / "long.pdf") as kept:
+        assert [page.get_text()[0] for page in kept.pages()] == ["0", "1", "3", "4", "6", "7"]
