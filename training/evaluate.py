@@ -87,6 +87,8 @@ GROUPS = (
     Group("locate", Kind(2), 60, 128, task=Task.LOCATE),
     Group("locate, crops 2x3", Kind(3, (2, 3)), 30, 128, task=Task.LOCATE),
     Group("new languages", Kind(2, clean=True), 50, split="added"),
+    Group("office", Kind(2, genre="office"), 30, 2600),
+    Group("office, crops 2x3", Kind(3, (2, 3), genre="office"), 24, 2600),
 )
 
 

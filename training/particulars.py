@@ -69,6 +69,11 @@ class Particulars:
             f"{whole}{point}{rng.randint(0, 99):02d}"
         )
 
+    def price(self) -> str:
+        """What goods cost, without a currency."""
+        rng = self.rng
+        return f"{rng.randint(0, 10 ** rng.randint(1, 3))}{rng.choice('.,,')}{rng.randint(0, 99):02d}"
+
     def value(self) -> str:
         rng = self.rng
         return rng.choice((self.name, self.date, self.amount, self.words.made_up, lambda: str(rng.randint(1, 99999))))()

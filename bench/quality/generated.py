@@ -111,6 +111,13 @@ def sets() -> Iterable[PageSet]:
     yield PageSet("noisy", Generated(12, Kind(1, clean=True), looks.noisy), about="grain, specks, hard JPEG")
     yield PageSet("photographed", Generated(13, Kind(1, clean=True), looks.photographed),
                   about="perspective, shadow, blur, JPEG")
+    yield PageSet("office", Generated(22, Kind(2, genre="office")), about="letters, forms, columns that end half-way")
+    yield PageSet("office, crops", Generated(23, Kind(3, (2, 3), genre="office")), preset="gundam",
+                  about="the same, smaller, through 6 crops")
+    yield PageSet("receipts", Generated(24, Kind(2, (1, 3), genre="office")), preset="gundam", pages=10,
+                  about="narrow sheets through 3 crops, half of them receipts")
+    yield PageSet("screens", Generated(25, Kind(2, (5, 3)), looks.dark), preset="gundam", pages=10,
+                  about="wide pages with light print on dark ground through 15 crops")
 
 
 def in_turn(cache: PageCache, count: int) -> Iterator[Page]:

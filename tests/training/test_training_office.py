@@ -116,9 +116,26 @@ def test_most_sheets_are_filled_in_part_and_many_have_two_columns(pack: Path) ->
     assert both > 25
 
 
-def test_held_out_splits_have_no_sheets_of_office_programs(pack: Path) -> None:
-    with pytest.raises(SystemExit, match="training only"):
-        PageMaker(pack, "test", 1).sample(Kind(2, genre="office"))
+def test_held_out_pages_are_the_same_whether_sheets_were_made_or_not(pack: Path) -> None:
+    """Making the setter draws nothing: pages of splits that came before it stay what they were."""
+    rng = random.Random(4)
+    shelf, words = FontShelf(pack, fonts.load(pack, "test"), rng), Words(pack, "test", rng)
+    before = rng.getstate()
+    OfficeSetter(rng, shelf, words, 0.0)
+    assert rng.getstate() == before
+
+
+def test_a_receipt_has_its_prices_at_the_right_edge(pack: Path) -> None:
+    setter, rows = _setter(pack, 12), 0
+    for _ in range(20):
+        page = Image.new("L", (600, 1700))
+        sheet = setter.sheet(page, 24, 3000, 1)
+        blocks = setter.receipt(sheet)
+        edges = [b.box[2] for b in blocks if b.text[-3:-2] in (".", ",") and b.text[-2:].isdigit()]
+        right = max(edges, default=0)
+        rows += sum(right - edge < 24 for edge in edges)
+        assert all(b.box[3] <= sheet.bottom + 24 for b in blocks)
+    assert rows > 60
 
 
 def test_shares_of_fewer_genres_than_there_are_still_draw_pages(pack: Path) -> None:

@@ -32,11 +32,12 @@ MICRO_PX = (4.0, 8.5)
 
 GENRES = ("prose", "document", "table", "printed", "office")
 """What a page is like: titles and paragraphs; all elements of documents; tables above all; a page of a real document,
-whose print has the size it happens to have (the level says only whether the page is blank); a sheet of an office
-program, mostly filled in part. The last two are for training only."""
+whose print has the size it happens to have (the level says only whether the page is blank; for training only); a sheet
+of an office program, mostly filled in part."""
 
-GRIDS = ((2, 3), (3, 4), (2, 2), (3, 2), (1, 2), (2, 1), (4, 3), (1, 3))
-"""Crop grids (columns, rows) that are trained: A4 portrait at 200 dpi, US letter, ... US letter lying, receipts."""
+GRIDS = ((2, 3), (3, 4), (2, 2), (3, 2), (1, 2), (2, 1), (4, 3), (1, 3), (5, 3))
+"""Crop grids (columns, rows) that are trained: A4 at 200 dpi, US letter, ..., letter lying, receipts, screens. A page
+that calls for another is read through the nearest of them."""
 
 
 @dataclass(frozen=True)

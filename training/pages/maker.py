@@ -104,7 +104,7 @@ class PageMaker:
         self.words = words
         self.setter = Setter(self.rng, shelf, words, quick)
         self.documents = DocumentSetter(self.rng, shelf, words, quick)
-        self.office = OfficeSetter(self.rng, shelf, words, quick) if train else None
+        self.office = OfficeSetter(self.rng, shelf, words, quick)
         self.photographed = _PHOTOGRAPHED if train else 0.0
         self.printed = _printed_pages(pack, self.rng) if train else None
 
@@ -246,8 +246,6 @@ class PageMaker:
         if kind.genre == "table":
             return self.documents.table_page(page, size, int(most * _LONGER))
         if kind.genre == "office":
-            if self.office is None:
-                raise SystemExit("sheets of office programs are made for training only, not for held-out splits")
             return self.office.office(page, size, int(most * _LONGER))
         style = self.setter.style(*page.size, size, kind)
         return self.setter.fill(page, style, most, unit)

@@ -1,5 +1,5 @@
 """Sheets as word processors and office programs set them, most of them filled only in part: letters, memos, agendas,
-invoices, forms, CVs, lists, notices, and text in columns that end where they happen to end.
+invoices, forms, CVs, lists, notices, till receipts, and text in columns that end where they happen to end.
 
 On a half-empty sheet the place where reading goes on is far from where it stopped: at the top of a second column, at
 the other margin, half a page below. Nothing is to be written for what lies between.
@@ -20,6 +20,9 @@ from training.particulars import GREETINGS, SUBJECTS
 from training.targets import Block
 from training.words import Words
 
+_SLIP = 0.6
+"""Sheets narrower than this share of their height are often receipts."""
+
 
 class OfficeSetter(StationerySetter):
     """Fills sheets in part. Blocks come in reading order: of things side by side the left one first, as a whole."""
@@ -36,6 +39,7 @@ class OfficeSetter(StationerySetter):
             (self.form, 0.04),
             (self.vita, 0.06),
             (self.notice, 0.04),
+            (self.receipt, 0.04),
         )
 
     # -- pages ---------------------------------------------------------------------------------------------------
@@ -43,7 +47,10 @@ class OfficeSetter(StationerySetter):
     def office(self, page: Image.Image, size: int, most: int) -> list[Block]:
         """A sheet of some form, sometimes with a running head, a foot or a page number."""
         rng = self.rng
-        sheet = self._wide_margins(self.sheet(page, size, most, 1))
+        sheet = self.sheet(page, size, most, 1)
+        if page.width < _SLIP * page.height and rng.random() < 0.5:
+            return self.receipt(sheet)
+        sheet = self._wide_margins(sheet)
         blocks = self.edges.head(sheet) if rng.random() < 0.12 else []
         foot = self.edges.foot(sheet) if rng.random() < 0.35 else []
         makers, weights = zip(*self.forms, strict=True)
@@ -189,6 +196,33 @@ class OfficeSetter(StationerySetter):
         ) or self._stacked(sheet, totals, "right")
         self._skip(sheet, 1.0, 2.0)
         return blocks + (self._paragraphs(sheet, 1, 25) if rng.random() < 0.6 else [])
+
+    def receipt(self, sheet: Sheet) -> list[Block]:
+        """The slip of a till: shop and address in the middle, goods with prices at the right edge, totals, thanks.
+        Wider sheets hold it somewhere."""
+        rng = self.rng
+        face = rng.choice(self.mono) if rng.random() < 0.75 else sheet.face
+        width = min(sheet.measure, int(sheet.size * rng.uniform(14, 30)))
+        x = sheet.x + int(rng.random() * (sheet.measure - width))
+        leading = int(sheet.size * rng.uniform(1.15, 1.5))
+        slip = replace(sheet, face=face, left=x, x=x, width=width, columns=1, leading=leading)
+        blocks = self._stacked(slip, self.say.address(), "centre", rng.choice((1.0, 1.0, 1.2)))
+        self._skip(slip, 0.3, 0.6, 1.0)
+        blocks += self._row(slip, self.say.date(), f"{rng.randint(0, 23):02d}:{rng.randint(0, 59):02d}", 0.0, True)
+        ruled, sign = rng.random() < 0.6, rng.choice(("", "", "", " A", " B", " €", " *"))
+        for _ in range(rng.choice((rng.randint(1, 6), rng.randint(4, 16), rng.randint(10, 40)))):
+            goods = " ".join(self.words.run(rng.randint(1, 3))[:3])
+            goods = goods.upper() if rng.random() < 0.3 else goods
+            number = rng.choice(("", "", f"{rng.randint(1, 12)} ", f"{rng.randint(1, 9)} x "))
+            blocks += self._row(slip, number + goods, f"{self.say.price()}{sign}", 0.0, True)
+        if ruled:
+            self._rule(slip)
+        self._skip(slip, 0.0, 0.4, 0.8)
+        for _ in range(rng.randint(1, 4)):
+            blocks += self._row(slip, self.say.field(), self.say.amount(), 0.0, True)
+        self._skip(slip, 0.3, 1.0, 1.5)
+        thanks = " ".join(self.words.run(rng.randint(2, 6))[:6])
+        return blocks + (self._stacked(slip, [thanks], "centre") if rng.random() < 0.7 else [])
 
     def form(self, sheet: Sheet) -> list[Block]:
         """Labels with lines or boxes to write into, of which nothing is written, and values here and there."""
