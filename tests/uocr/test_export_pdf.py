@@ -44,6 +44,16 @@ def searchable(path: Path, *pages: Page, **options: object) -> pymupdf.Document:
     return pymupdf.open(target)
 
 
+def test_located_words_are_found_in_the_pdf_where_they_stand(tmp_path):
+    with pymupdf.open() as source:
+        source.new_page(width=600, height=400)
+        source.save(tmp_path / "a.pdf")
+    found = as_read(tmp_path / "a.pdf", Block("two words", (Box(333, 500, 666, 550),), ""), located="two words")
+    with searchable(tmp_path / "a.pdf", found) as result:
+        (place,) = result[0].search_for("two words")
+    assert np.allclose(place, (200, 200, 400, 220), atol=3)
+
+
 def blank(page: Page) -> Image.Image:
     return Image.new("L", (1000, 1400), 255)
 

@@ -24,6 +24,15 @@ def test_a_short_text_fills_its_box_in_one_line():
     ]
 
 
+def test_located_words_stand_at_each_of_their_places():
+    boxes = Box(100, 200, 300, 230), Box(5, 5, 5, 9), Box(100, 300, 300, 330)
+    located = page(Block("two words", boxes, ""), located="two words")
+    assert list(placed_lines(located, 999, 999, half)) == [
+        PlacedLine("two words", Area(100, 200, 200, 30)),
+        PlacedLine("two words", Area(100, 300, 200, 30)),
+    ]
+
+
 def test_a_paragraph_is_broken_into_lines_of_usual_proportions():
     text = " ".join(["word"] * 100)  # 499 characters of half a size: 10 lines of 25 sizes
     placed = lines(Block("text", (Box(0, 0, 500, 240),), text))

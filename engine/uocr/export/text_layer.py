@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from uocr.document import BOX_SCALE, Block, Box, Page
-from uocr.export.characters import is_right_to_left
+from uocr.export.characters import clean, is_right_to_left
 from uocr.export.content import Formula, Heading, List, Paragraph, Picture, parts_of
 from uocr.export.inline import plain
 from uocr.export.tables import Table
@@ -47,8 +47,13 @@ class PlacedLine:
 
 
 def placed_lines(page: Page, width: float, height: float, advance: Advance) -> Iterator[PlacedLine]:
-    """The lines of all blocks of `page`, displayed `width` x `height` points large."""
+    """The lines of all blocks of `page`, displayed `width` x `height` points large; located words at each place."""
     for block in page.blocks:
+        if page.located is not None:
+            for area in (_area(box, width, height) for box in block.boxes):
+                if area.width > 0 and area.height > 0:
+                    yield from _fill([clean(block.label)[0]], area, advance)
+            continue
         areas = [_area(box, width, height) for box in block.boxes or (_WHOLE_PAGE,)]
         areas = [area for area in areas if area.width > 0 and area.height > 0] or [
             _area(_WHOLE_PAGE, width, height)]
