@@ -27,7 +27,7 @@ def samples(folder: Path) -> list[Path]:
 def read_sample(ocr: UnlimitedOCR, file: Path, output: Path) -> None:
     truths = file.with_suffix(".txt").read_text("utf-8").split("\f")
     view.out.rule(f"[bold]{file.name}[/bold]")
-    document = None
+    document, stream = None, view.TextStream()
     with open_source(file) as source:
         for event in ocr.stream(source):
             match event:
@@ -37,7 +37,7 @@ def read_sample(ocr: UnlimitedOCR, file: Path, output: Path) -> None:
                         f"{event.visual_tokens} visual tokens, estimate {view.size(event.estimate.total)}[/dim]"
                     )
                 case events.BlockEvent():
-                    view.stream(event.event)
+                    stream.show(event.event)
                 case events.PageFinished(page=page):
                     for line in view.page_lines(page):
                         view.out.print(line, style="dim", markup=False)

@@ -13,6 +13,10 @@ from enum import StrEnum
 BOX_SCALE = 999
 """A coordinate of 999 is the far edge of the page (upstream divides by 999)."""
 
+HARDLY = 0.25
+"""Share of a page's words. On pages that are turned or in another script at most so many are sure, on blurred ones
+that can still be read more than twice as many."""
+
 
 class FinishReason(StrEnum):
     """Why a page ended. Only EOS is a complete page."""
@@ -72,6 +76,7 @@ class Block:
     label: str
     boxes: tuple[Box, ...]
     text: str
+    """As the model wrote it: tables as HTML, formulas as TeX between `\\(` and `\\)`."""
     words: list[Word] = field(default_factory=list)
     confidence: float | None = None
     """Geometric mean of the content tokens' probabilities, 0..1; None when not known."""
@@ -79,6 +84,8 @@ class Block:
     """The same over the tokens of the coordinates."""
     picture: str | None = None
     """File name of the cropped picture, relative to the exported document; set by the exporter."""
+    printed_tags: tuple[int, ...] = ()
+    """Offsets in `text` of tags ("<td>") that are printed on the page: elsewhere such tags make up a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +148,16 @@ class Page:
         return confidence is not None and confidence < self.confidence_threshold
 
     @property
+    def hardly_sure(self) -> bool:
+        """The page is unsure and hardly any word of it is sure: what was written is hardly what stands there."""
+        if not self.unsure or self.located is not None:
+            return False
+        words = [word.confidence for block in self.blocks for word in block.words]
+        if not words:  # a table without a word in it, or a text of which no word's confidence is known
+            return bool(self.tokens)
+        return sum(confidence >= self.confidence_threshold for confidence in words) <= HARDLY * len(words)
+
+    @property
     def ink_without_text(self) -> bool:
         """The page was read to its end and no text was found, though there is ink on it: it is no empty sheet."""
         return self.complete and self.located is None and bool(self.has_ink) and not self.text
@@ -151,7 +168,7 @@ class Page:
 
     @property
     def text(self) -> str:
-        """Plain text of the page: contents of the blocks, one a line, without markers; `places` where one was asked."""
+        """Contents of the blocks, one a line, without markers, tables as HTML; `places` where one was asked."""
         if self.located is not None:
             return "\n".join(self.places)
         return "\n".join(b.text.strip() for b in self.blocks if b.text.strip())

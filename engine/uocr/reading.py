@@ -256,7 +256,7 @@ class _Transcript:
         self.pages = pages
         self.decoder = tokenizer.stream()
         size = (pages[0].width, pages[0].height) if len(pages) == 1 else (0, 0)
-        self.parser = markup.MarkupParser(*size, expected_pages=len(pages))
+        self.parser = markup.MarkupParser(*size, expected_pages=len(pages), special=tokenizer.added)
         self.number = 0
 
     @property

@@ -181,8 +181,10 @@ def test_ink_without_text_is_not_called_blank_and_can_be_turned(qtbot, make_wind
     first, second, third = window.model.items
     qtbot.waitUntil(lambda: [i.state for i in (first, second)] == [PageState.NO_TEXT] * 2)  # shown or not
     assert [badge(i) for i in window.model.items] == ["No text found", "No text found", "Blank"]
-    told = "No text was found, though there is ink on the page; perhaps it lies on its side."
-    assert (window.panel.notice.text, window.panel.notice.choices()) == (told, ["Turn right", "Turn left"])
+    told = "No text was found, though there is ink on the page: it may be turned, too small or blurred, or in a "
+    told += "script or hand that the model does not read."
+    choices = ["Turn right", "Turn left", "Turn around"]
+    assert (window.panel.notice.text, window.panel.notice.choices()) == (told, choices)
     qtbot.waitUntil(lambda: {m.kind for m in window.desk.canvas._marks} == {"missed"})
     window.store.set_window(read_at_once=False)
     window.panel.notice.choose("Turn left")
@@ -192,13 +194,26 @@ def test_ink_without_text_is_not_called_blank_and_can_be_turned(qtbot, make_wind
     assert first.page.ink_without_text and second.page.ink_without_text and not third.page.ink_without_text
 
 
+def test_a_page_with_hardly_a_sure_word_can_be_turned_around(qtbot, make_window, picture):
+    engine = unsure_engine()
+    window = make_window(engine)
+    read_all(qtbot, window, [picture()])
+    item, notice = window.model.item(0), window.panel.notice
+    assert notice.choices() == ["Turn around", "Turn right", "Turn left"]
+    engine._doubt = {}
+    notice.choose("Turn around")
+    qtbot.waitUntil(lambda: item.state is PageState.DONE)
+    assert (item.rotate, engine.settings_seen[-1]["rotate"], notice.text) == (180, 180, "")
+
+
 def test_a_page_of_which_the_model_is_unsure_says_so_until_a_person_corrects_it(qtbot, make_window, picture):
     window = make_window(unsure_engine())
     read_all(qtbot, window, [picture()])
     item, notice = window.model.item(0), window.panel.notice
-    told = "The model was only 43% sure of this page: the text may be wrong."
+    told = "The model was only 43% sure of this page, and of hardly any word: the page may be turned, too small or "
+    told += "blurred, or in a script or hand that the model does not read."
     assert (badge(item), notice.text, notice._kind) == ("Unsure", told, "warn")
-    assert "Page 1: the model is unsure (confidence 0.43); the text may be wrong." in to_text([item.page], "md")
+    assert "Page 1: the model is unsure (confidence 0.43); the text may be wrong" in to_text([item.page], "md")
     for index in range(3):
         assert (item.state, notice.isVisible()) == (PageState.UNSURE, True)
         window.corrections.take(index, "Read by a person.")

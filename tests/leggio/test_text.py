@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from leggio.export.clipboard import copy
 from leggio.look.notice import Row
@@ -13,7 +15,7 @@ from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QTextDocument, QTextTable
 from uocr.document import Block, Box, Word
 
-from .scripted import PAGE, ScriptedEngine
+from .scripted import PAGE, ScriptedEngine, pieces
 from .test_reading import read_all
 
 RICH = (
@@ -198,9 +200,24 @@ def test_copying_text_markdown_and_rich_text_is_read_back(qtbot, rich):
     assert rich.panel.notice.text.startswith("Copied ")
     rich.actions_["copy_rich"].trigger()
     assert "<table" in clipboard.mimeData().html() and "Lemon" in clipboard.mimeData().html()
+    for act in ("copy", "copy_all"):
+        rich.actions_[act].trigger()
+        assert clipboard.text().split("\n")[:3] == ["Prices", "Fruit\t\tPrice", "Lemon\ta | b\t2"]
+        assert "<" not in clipboard.text()
     rich.panel.view.selectAll()
     rich.actions_["copy"].trigger()
     assert "second point" in clipboard.text()
+
+
+def test_a_table_that_streams_shows_its_words_and_no_tags(qtbot, make_window, picture):
+    steps = threading.Semaphore(0)
+    window = make_window(ScriptedEngine(RICH, steps=steps))
+    window.open_inputs([picture()])
+    steps.release(len(pieces(RICH[: RICH.index("</td><td>a | b")])) + 1)  # the cell's last tag has begun
+    qtbot.waitUntil(lambda: "Lemon" in window.panel.view.toPlainText(), timeout=20_000)
+    assert window.panel.view.toPlainText().split("\n")[1:] == ["Fruit\tPrice", "Lemon"]
+    steps.release(1000)
+    qtbot.waitUntil(lambda: window.model.item(0).state.over, timeout=20_000)
 
 
 def test_a_clipboard_that_does_not_take_the_text_is_told(qtbot):

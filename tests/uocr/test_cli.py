@@ -20,7 +20,7 @@ from uocr.audit import Audit
 from uocr.cli.app import COMMANDS
 from uocr.cli.targets import place_names
 from uocr.cli.view import page_lines, page_warnings
-from uocr.document import Block, Box, FinishReason, Page
+from uocr.document import Block, Box, FinishReason, Page, Word
 from uocr.sources import Input
 
 from tests.conftest import BUILT_IN, GOLDEN, SAMPLES
@@ -298,7 +298,17 @@ def test_what_a_person_should_know_of_a_page_is_said_even_when_quiet(
     assert page_warnings(with_layer)[0].endswith("; the PDF page has text of its own")
     assert page_warnings(page(unsure)) == []
     assert page_warnings(page()) == ["page 7: no text found"]
-    assert page_warnings(page(has_ink=True)) == ["page 7: no text found, though there is ink on the page"]
+    why = "too small or blurred, or in a script or hand that the model does not read"
+    assert page_warnings(page(has_ink=True)) == [
+        "page 7: no text found, though there is ink on the page; the page may be turned (try --rotate 180, 90 or 270), "
+        + why
+    ]
+    unsure.words = [Word("words", 0, 0.389)]
+    assert page_warnings(page(unsure, below=0.5), rotate=90) == [
+        "page 7: the model is unsure (confidence 0.39); the text may be wrong, as hardly any word is sure: "
+        "the page may be turned (try --rotate 270, 180 or 0), " + why
+    ]
+    unsure.words = []
     assert any("text of its own" in line for line in page_lines(with_layer))
     found = Audit([Box(515, 132, 865, 144), Box(514, 152, 897, 227)], [0])
     assert page_warnings(page(unsure), found) == [

@@ -16,7 +16,7 @@ import pytest
 from export_samples import document, page, page_picture
 from PIL import Image
 from uocr import UnlimitedOCR
-from uocr.document import Block, Box, FinishReason, Page, Token
+from uocr.document import Block, Box, FinishReason, Page, Token, Word
 from uocr.errors import OutputFailed
 from uocr.export import FORMATS, export, load_json, to_text
 from uocr.export.content import notice_of
@@ -36,7 +36,8 @@ def read_page(confidence: float = 0.432, threshold: float = 0.5, **more: object)
 
 
 UNSURE = "Page 3: the model is unsure (confidence 0.43); the text may be wrong."
-INK = "Page 3: no text was found, though there is ink on it."
+WHY = "the page may be turned, too small or blurred, or in a script or hand that the model does not read"
+INK = f"Page 3: no text was found, though there is ink on it; {WHY}."
 
 
 # -- the rule and its words ------------------------------------------------------------------------------------
@@ -50,6 +51,22 @@ def test_a_page_is_unsure_below_the_models_threshold(confidence, threshold, unsu
     made = read_page(confidence, threshold)
     assert made.unsure is unsure
     assert notice_of(made) == (UNSURE if unsure else None)
+
+
+@pytest.mark.parametrize(
+    ("sure", "of", "hardly"), [(0, 8, True), (2, 8, True), (3, 8, False), (8, 8, False), (0, 0, False)]
+)
+def test_an_unsure_page_without_sure_words_says_what_can_be_the_matter(sure, of, hardly):
+    made = read_page()
+    made.blocks[0].words = [Word("w", 0, 0.5 if i < sure else 0.49) for i in range(of)]
+    assert made.hardly_sure is hardly
+    assert notice_of(made) == (f"{UNSURE[:-1]}, as hardly any word is sure: {WHY}." if hardly else UNSURE)
+
+
+def test_a_table_without_a_word_is_hardly_sure():
+    table = Block("table", (FULL,), "<table><tr><td></td></tr></table>", [], 0.432)
+    made = page(table, confidence_threshold=0.5, tokens=[Token(7, -1.0)])
+    assert made.hardly_sure and not page(table, confidence_threshold=0.4, tokens=[Token(7, -1.0)]).hardly_sure
 
 
 def test_what_a_person_corrected_is_no_longer_the_models_doubt():
@@ -183,6 +200,16 @@ def test_the_command_line_says_it_once_and_the_file_carries_it(run, strict, tmp_
     assert (tmp_path / "a.md").read_text().count("> **Page 1: the model is unsure (confidence") == 1
 
 
+@pytest.mark.parametrize(("rotate", "tried"), [(0, "180, 90 or 270"), (90, "270, 180 or 0")])
+def test_a_page_that_is_upside_down_is_told_with_what_can_be_tried(run, tmp_path, rotate, tried):
+    with Image.open(SCREENSHOT) as picture:  # Pillow turns the other way than --rotate
+        picture.rotate(180 + rotate, expand=True).save(tmp_path / "turned.png")
+    code, out, err = run("read", str(tmp_path / "turned.png"), "--rotate", str(rotate), "-q")
+    assert code == 0
+    assert out.count("as hardly any word is sure: the page may be turned, too small") == 1
+    assert err.count(f"as hardly any word is sure: the page may be turned (try --rotate {tried}), too small") == 1
+
+
 def test_a_resumed_reading_still_tells_it(run, strict, tmp_path, monkeypatch):
     command = ("read", SCREENSHOT, "--resume", "-q", "--format", "txt")
     with monkeypatch.context() as patch:  # a write that fails leaves the journal
@@ -194,7 +221,8 @@ def test_a_resumed_reading_still_tells_it(run, strict, tmp_path, monkeypatch):
 
 
 def test_the_command_line_tells_ink_without_text_from_an_empty_sheet(run, silent, tmp_path):
-    for ink, told in ((True, "no text found, though there is ink on the page"), (False, "no text found")):
+    rotate = WHY.replace("turned", "turned (try --rotate 180, 90 or 270)")
+    for ink, told in ((True, f"no text found, though there is ink on the page; {rotate}"), (False, "no text found")):
         path = sheet(tmp_path / f"{ink}.png", ink)
         code, out, err = run("read", path, "-q", "--json")
         (record,) = json.loads(out)["documents"][0]["pages"]

@@ -13,6 +13,7 @@ from uocr.document import Block
 from uocr.errors import Cancelled, OutputExists, UocrError
 from uocr.export import Exported, export
 from uocr.export.notes import number_ranges
+from uocr.export.plain_text import block_text, page_text
 
 from leggio.export.clipboard import copy
 from leggio.export.dialog import ExportChoice, ExportDialog, suggested_name
@@ -72,7 +73,7 @@ class ExportController(QObject):
             data = view.createMimeDataFromSelection()
             self._tell(copy(data.text(), data.html()))
         elif self._shown.blocks:
-            self._tell(copy("\n".join(b.text.strip() for b in self._shown.blocks if b.text.strip())))
+            self._tell(copy("\n".join(t for b in self._shown.blocks if (t := block_text(b)))))
 
     def copy_markdown(self) -> None:
         self._tell(copy("\n\n".join(t for b in self._shown.blocks if (t := block_markdown(b)))))
@@ -83,7 +84,7 @@ class ExportController(QObject):
 
     def copy_all(self) -> None:
         pages = [i.page for i in self._shown.all_items() if i.page is not None]
-        self._tell(copy("\n\n".join(p.text for p in pages)))
+        self._tell(copy("\n\n".join(page_text(p, between="\n") for p in pages)))
 
     def _tell(self, outcome: tuple[bool, str]) -> None:
         good, words = outcome

@@ -54,7 +54,9 @@ def explain(item: PageItem) -> Told:
             ),
             PageState.BLANK: translate("Pages", "This page is blank: there is nothing to read on it."),
             PageState.NO_TEXT: translate(
-                "Pages", "No text was found, though there is ink on the page; perhaps it lies on its side."
+                "Pages",
+                "No text was found, though there is ink on the page: it may be turned, too small or blurred, or in a "
+                "script or hand that the model does not read.",
             ),
             PageState.CANCELLED: translate("Pages", "Reading was cancelled. What was read until then is kept."),
         }.get(item.state, ""), _doubt(item))
@@ -65,7 +67,14 @@ def _doubt(item: PageItem) -> str:
     """That the model is unsure of what it read; empty when it is sure, or nothing was read."""
     if item.page is None or not item.page.unsure or not item.state.over:
         return ""
-    words = translate("Pages", "The model was only {0} sure of this page: the text may be wrong.")
+    if item.page.hardly_sure:
+        words = translate(
+            "Pages",
+            "The model was only {0} sure of this page, and of hardly any word: the page may be turned, too small or "
+            "blurred, or in a script or hand that the model does not read.",
+        )
+    else:
+        words = translate("Pages", "The model was only {0} sure of this page: the text may be wrong.")
     return words.format(share_text(item.page.confidence or 0.0))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from uocr.document import Block, Box
 from uocr.events import PageStarted
+from uocr.export.streamed import StreamedText
 
 from leggio.pages.items import PageItem
 
@@ -20,12 +21,20 @@ class LivePage:
     label: str = ""
     boxes: tuple[Box, ...] = ()
     parts: list[str] = field(default_factory=list)
+    stream: StreamedText = field(default_factory=lambda: StreamedText(""))
     open: bool = False
     tokens: int = 0
     decode_s: float = 0.0
 
     def begin(self, label: str, boxes: tuple[Box, ...]) -> None:
         self.label, self.boxes, self.parts, self.open = label, boxes, [], True
+        self.stream = StreamedText(label)
+
+    def grow(self, text: str) -> str:
+        """More text of the block that streams; gives what of it can be shown."""
+        shown = self.stream.push(text)
+        self.parts.append(shown)
+        return shown
 
     def end(self, block: Block) -> None:
         self.blocks.append(block)
@@ -33,5 +42,5 @@ class LivePage:
 
     @property
     def text(self) -> str:
-        """Text of the block that streams."""
+        """Text of the block that streams, as it is shown."""
         return "".join(self.parts)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent, QUndoCommand
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from uocr.document import Block
+from uocr.markup.tables import tags_in
 
 from leggio.pages.items import PageItem, Reading
 
@@ -103,7 +104,8 @@ class CorrectBlock(PageStep):
         assert item.page is not None
         self._index, self._changed = index, changed
         self._before = item.page.blocks[index]
-        self._after = dataclasses.replace(self._before, text=text, words=[], confidence=None)
+        printed = tags_in(text) if self._before.printed_tags else ()
+        self._after = dataclasses.replace(self._before, text=text, words=[], confidence=None, printed_tags=printed)
 
     def redo(self) -> None:
         self._set(self._after)

@@ -1215,6 +1215,10 @@
         <source>{0} is no choice among the {1} pages of {2}; write it as 1-3,7,-1.</source>
         <translation>{0} non è una scelta tra le {1} pagine di {2}; scrivila come 1-3,7,-1.</translation>
     </message>
+    <message>
+        <source>Turn around</source>
+        <translation>Capovolgi</translation>
+    </message>
 </context>
 <context>
     <name>PageCanvas</name>
@@ -1324,16 +1328,20 @@
         <translation>Nessun testo trovato</translation>
     </message>
     <message>
-        <source>No text was found, though there is ink on the page; perhaps it lies on its side.</source>
-        <translation>Non è stato trovato testo, benché sulla pagina ci sia inchiostro; forse è girata su un lato.</translation>
-    </message>
-    <message>
         <source>Unsure</source>
         <translation>Incerta</translation>
     </message>
     <message>
         <source>The model was only {0} sure of this page: the text may be wrong.</source>
         <translation>Il modello era sicuro di questa pagina solo al {0}: il testo può essere sbagliato.</translation>
+    </message>
+    <message>
+        <source>No text was found, though there is ink on the page: it may be turned, too small or blurred, or in a script or hand that the model does not read.</source>
+        <translation>Non è stato trovato testo, ma sulla pagina c&apos;è inchiostro: può essere girata, troppo piccola o sfocata, oppure in una scrittura o in una grafia che il modello non legge.</translation>
+    </message>
+    <message>
+        <source>The model was only {0} sure of this page, and of hardly any word: the page may be turned, too small or blurred, or in a script or hand that the model does not read.</source>
+        <translation>Il modello era sicuro di questa pagina solo al {0}, e di quasi nessuna parola: la pagina può essere girata, troppo piccola o sfocata, oppure in una scrittura o in una grafia che il modello non legge.</translation>
     </message>
 </context>
 <context>

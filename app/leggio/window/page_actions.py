@@ -65,13 +65,17 @@ class PageActions(QObject):
             self._session.read([item])
 
     def ways_out(self, item: PageItem) -> list[Choice]:
-        """For a page with ink on which no text was found: the ways it may have to be turned."""
-        if item.state is not PageState.NO_TEXT:
+        """For a page that gave no text, or none that is sure: the ways it may have to be turned."""
+        hardly = item.state.over and item.page is not None and item.page.hardly_sure
+        if not hardly and item.state is not PageState.NO_TEXT:
             return []
-        return [
+        # A page on its side mostly gives nothing, one that is upside down letters that look alike.
+        upside_down = (self.tr("Turn around"), lambda: self._turn([item], 180, read=True))
+        sides: list[Choice] = [
             (translated("Turn right"), lambda: self._turn([item], 90, read=True)),
             (translated("Turn left"), lambda: self._turn([item], 270, read=True)),
         ]
+        return [upside_down, *sides] if hardly else [*sides, upside_down]
 
     def rotate(self, degrees: int) -> None:
         """Turn the chosen pages; what was read of them no longer fits and is read again. Undo brings it back."""

@@ -302,9 +302,9 @@ class Presenter(QObject):
     def _block_grew(self, item: PageItem, index: int, text: str) -> None:
         if (live := self._lives.get(item.key)) is None:
             return
-        live.parts.append(text)
-        if item is self._item:
-            self.panel.grow_block(text)
+        shown = live.grow(text)
+        if item is self._item and shown:
+            self.panel.grow_block(shown)
 
     def _block_ended(self, item: PageItem, index: int, block: Block) -> None:
         if (live := self._lives.get(item.key)) is None:

@@ -15,6 +15,7 @@ from uocr.cli import options, stopped, targets, view
 from uocr.cli.files import Files, page_images
 from uocr.control import Control
 from uocr.document import Document, FinishReason, Page
+from uocr.export.plain_text import page_text
 from uocr.settings import ReadSettings
 from uocr.sources import Input, Source, expand_input, open_source
 
@@ -99,6 +100,7 @@ class Job:
         """None: results go to standard output."""
         self.control = Control()
         self._bar = view.PhaseBar()
+        self._text = view.TextStream()
         self._told: set[str] = set()
         """Notes on the whole file that is being read, each told once."""
         self.exit_code = 0
@@ -191,7 +193,7 @@ class Job:
             view.err.print(f"{source.name}: going on after {len(done)} pages of the journal", markup=False)
         if self._streams:
             for page in done.values():
-                view.out.print(page.text + "\n", markup=False)
+                view.out.print(page_text(page) + "\n", markup=False)
         document = None
         self._told.clear()
         try:
@@ -241,7 +243,7 @@ class Job:
                     markup=False,
                 )
             case events.BlockEvent() if self._streams and self.settings.locate is None:
-                view.stream(event.event)
+                self._text.show(event.event)
             case events.PageFinished(page=page):
                 if event.error is not None:
                     view.error(event.error)
@@ -251,7 +253,7 @@ class Job:
                 if self._streams and page.located is not None and page.text:
                     view.out.print(page.text, markup=False)
                 self._tell_notes(page, source)
-                for line in view.page_warnings(page, self._audit(page, source)):
+                for line in view.page_warnings(page, self._audit(page, source), self.settings.rotate):
                     view.err.print(f"{page.source}, {line}", style="yellow", markup=False)
 
     def _tell_notes(self, page: Page, source: Source) -> None:

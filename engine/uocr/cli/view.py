@@ -15,7 +15,8 @@ from rich.table import Table
 from uocr import markup
 from uocr.document import FinishReason, Page
 from uocr.errors import OutputFailed, OverBudget, UocrError
-from uocr.export.content import doubt_of
+from uocr.export.content import doubt_of, reasons
+from uocr.export.streamed import StreamedText
 from uocr.export.target import failed
 from uocr.native import ProfileRow
 
@@ -114,13 +115,20 @@ class PhaseBar:
             self._bar = None
 
 
-def stream(event: markup.Event) -> None:
-    """Text as it is read, one block a paragraph, without its markers."""
-    match event:
-        case markup.BlockText(delta=delta):
-            out.print(delta, end="", markup=False)
-        case markup.BlockFinished():
-            out.print("\n")
+class TextStream:
+    """Text as it is read, one block a paragraph, without its markers; cells of a table are parted by tabs."""
+
+    def __init__(self) -> None:
+        self._block = StreamedText("")
+
+    def show(self, event: markup.Event) -> None:
+        match event:
+            case markup.BlockStarted(label=label):
+                self._block = StreamedText(label)
+            case markup.BlockText(delta=delta):
+                out.print(self._block.push(delta), end="", markup=False)
+            case markup.BlockFinished():
+                out.print("\n")
 
 
 def error(problem: UocrError) -> None:
@@ -190,16 +198,18 @@ def page_lines(page: Page) -> list[str]:
     return lines
 
 
-def page_warnings(page: Page, found: Audit | None = None) -> list[str]:
+def page_warnings(page: Page, found: Audit | None = None, rotate: int = 0) -> list[str]:
     """What a person should know before trusting a page's text.
 
-    found: what comparing the page's picture with its blocks gave.
+    found: what comparing the page's picture with its blocks gave. rotate: degrees that the page was turned by.
     """
     told = []
-    if (doubt := doubt_of(page)) is not None:
+    other = [(rotate + degrees) % 360 for degrees in (180, 90, 270)]
+    turning = "(try --rotate {}, {} or {})".format(*other)
+    if (doubt := doubt_of(page, turning)) is not None:
         told.append(doubt)
     if page.ink_without_text:
-        told.append("no text found, though there is ink on the page")
+        told.append(f"no text found, though there is ink on the page; {reasons(turning)}")
     elif page.complete and not page.text:
         told.append("no text found" if page.located is None else f'"{page.located}" was not found')
     if found is not None and page.complete and page.text:

@@ -20,6 +20,7 @@ from uocr.errors import InvalidRequest, OutputFailed
 from uocr.export.content import is_missing
 from uocr.export.json_file import load_json
 from uocr.export.pictures import PageImages, PictureFolder
+from uocr.export.plain_text import page_text
 from uocr.export.target import ABANDONED_S, output_file, remove_leftovers
 from uocr.export.writer import Job, Original, Originals, Writer
 
@@ -162,7 +163,7 @@ class _KeptText:
 
     def watch(self, pages: Iterator[tuple[Document, Page]]) -> Iterator[tuple[Document, Page]]:
         for document, page in pages:
-            self._texts.append(page.text)
+            self._texts.append(page_text(page, between="\n"))
             yield document, page
 
     @property

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from uocr.document import Block, Box, FinishReason, Page
 from uocr.export.characters import clean
-from uocr.export.inline import Kind, Line, Run, plain, split_lines, split_runs, strip_start
-from uocr.export.tables import Table, read_table, split_tables
+from uocr.export.inline import PRINTED, Kind, Line, Run, plain, split_lines, split_runs, strip_start
+from uocr.export.tables import Table, begins_rows, read_table, split_tables, without_tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +75,30 @@ def is_picture(block: Block) -> bool:
 
 def parts_of(block: Block) -> tuple[list[Part], int]:
     """The parts of `block` in order, and how many characters no format can hold were replaced in it."""
-    text, replaced = clean(block.text)
+    text, replaced = _clean_text(block)
     label = clean(block.label)[0]
     parts: list[Part] = [Picture(box, block) for box in block.boxes] if is_picture(block) else []
-    for is_table, piece in split_tables(text):
-        table = read_table(piece) if is_table else None
+    pieces = [(read_table(piece) if is_table else None, piece) for is_table, piece in split_tables(text)]
+    has_table = label == "table" or any(table is not None or begins_rows(piece) for table, piece in pieces)
+    for table, piece in pieces:
         if table is None:
-            parts += _text_parts(piece, label)
+            parts += _text_parts(without_tags(piece) if has_table else piece, label)
             continue
         if table.outside:
             parts += _text_parts(table.outside, label)
         parts.append(table)
     return parts, replaced
+
+
+def _clean_text(block: Block) -> tuple[str, int]:
+    """The block's text with its printed tags masked and odd characters replaced, and how many of these there were."""
+    pieces, start = [], 0
+    for offset in block.printed_tags:
+        if block.text.startswith("<", offset):
+            pieces.append(clean(block.text[start:offset]))
+            start = offset + 1
+    pieces.append(clean(block.text[start:]))
+    return PRINTED.join(text for text, _ in pieces), sum(count for _, count in pieces)
 
 
 def places_of(page: Page) -> tuple[list[Part], int]:
@@ -239,12 +251,22 @@ def is_missing(page: Page) -> bool:
     return not page.blocks and page.finish_reason in (FinishReason.ERROR, FinishReason.NOT_READ)
 
 
-def doubt_of(page: Page) -> str | None:
-    """That the model is unsure of `page`, worded to stand after "page 3: "; None where it is sure."""
+def doubt_of(page: Page, turning: str = "") -> str | None:
+    """That the model is unsure of `page`, worded to stand after "page 3: "; None where it is sure.
+
+    turning: words in brackets on how a page is turned, for where hardly any word is sure.
+    """
     if not page.unsure:
         return None
     what = "text may be wrong" if page.located is None else "words may not be there"
-    return f"the model is unsure (confidence {page.confidence:.2f}); the {what}"
+    words = f"the model is unsure (confidence {page.confidence:.2f}); the {what}"
+    return f"{words}, as hardly any word is sure: {reasons(turning)}" if page.hardly_sure else words
+
+
+def reasons(turning: str = "") -> str:
+    """Why a page with ink gives nothing that is sure, as far as a person can find out or mend it."""
+    turned = f"turned {turning}" if turning else "turned"
+    return f"the page may be {turned}, too small or blurred, or in a script or hand that the model does not read"
 
 
 def notice_of(page: Page) -> str | None:
@@ -256,7 +278,7 @@ def notice_of(page: Page) -> str | None:
         error = " ".join(clean(page.error)[0].split()) if page.error else ""
         told.append(f"{name} {words}: {error}" if error else f"{name} {words}.")
     if page.ink_without_text:
-        told.append(f"{name}: no text was found, though there is ink on it.")
+        told.append(f"{name}: no text was found, though there is ink on it; {reasons()}.")
     if (doubt := doubt_of(page)) is not None:
         told.append(f"{name}: {doubt}.")
     return " ".join(told) or None

@@ -32,6 +32,9 @@ class Run:
 
 Line = tuple[Run, ...]
 
+PRINTED = "\uffff"
+"""Stands for the `<` of a tag that is printed on the page, until text has become runs; `clean` leaves no other."""
+
 _CLOSERS = {"\\(": ("\\)", Kind.MATH), "\\[": ("\\]", Kind.DISPLAY)}
 _OPENER = re.compile(r"(?<!\\)\\+[(\[]")  # from the first backslash: a run of them is looked at once
 _INLINE_TAG = re.compile(r"<(?:(br)\s*/?|(/?)(sup|sub))>", re.IGNORECASE)
@@ -65,7 +68,7 @@ def split_runs(text: str) -> list[Run]:
         runs.append(Run(kind, _SPACE.sub(" ", formula).strip()))
         start = search = end + 2
     runs += _tagged(text[start:])
-    return [run for run in runs if run.text or run.kind is Kind.BREAK]
+    return [Run(run.kind, run.text.replace(PRINTED, "<")) for run in runs if run.text or run.kind is Kind.BREAK]
 
 
 def _tagged(text: str) -> list[Run]:

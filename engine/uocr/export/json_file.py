@@ -15,6 +15,7 @@ Schema "leggio-reading", version 1. Times are seconds, memory bytes, boxes [left
            "blocks": [
              {"label": str, "text": str, "boxes": [0..999], "boxes_px": [px],
               "confidence": 0..1 | null, "box_confidence": 0..1 | null, "picture": str | null,
+              "printed_tags": [offset in text],
               "words": [{"text": str, "start": int, "confidence": 0..1}]}],
            "tokens": {"id": [int], "logprob": [float], "guard_acted": [place in id]},
            "timings": {"vision_s", "prefill_s", "decode_s", "prompt_tokens", "visual_tokens",
@@ -24,6 +25,7 @@ Schema "leggio-reading", version 1. Times are seconds, memory bytes, boxes [left
 
 A page is `unsure` when its confidence is below the model's threshold, and `blank` when nothing was found to read;
 `has_ink` tells then whether ink stands there nevertheless. `notice` is what the other formats print with the page.
+A block's `text` has its tables as HTML; tags at its `printed_tags` are printed on the page and belong to no table.
 
 `complete`, `blank`, `unsure`, `notice`, `text`, `boxes_px`, `tokens_per_second` and a page's `confidence` are derived
 and ignored on reading. Numbers that JSON lacks are the strings "NaN", "Infinity" and "-Infinity". A new
@@ -112,6 +114,7 @@ def _block_record(block: Block, page: Page) -> dict[str, Any]:
         "boxes": [[box.x1, box.y1, box.x2, box.y2] for box in block.boxes],
         "boxes_px": [box.pixels(page.width, page.height) for box in block.boxes],
         "confidence": block.confidence, "box_confidence": block.box_confidence, "picture": block.picture,
+        "printed_tags": list(block.printed_tags),
         "words": [{"text": w.text, "start": w.start, "confidence": w.confidence} for w in block.words],
     }
 
@@ -125,7 +128,8 @@ def page_from_record(record: dict[str, Any]) -> Page:
         blocks=[
             Block(b["label"], tuple(Box(*box) for box in b["boxes"]), b["text"],
                   [Word(w["text"], w["start"], _number(w["confidence"])) for w in b["words"]],
-                  _number(b["confidence"]), _number(b["box_confidence"]), b["picture"])
+                  _number(b["confidence"]), _number(b["box_confidence"]), b["picture"],
+                  tuple(b.get("printed_tags", ())))
             for b in record["blocks"]
         ],
         raw_text=record["raw_text"], finish_reason=FinishReason(record["finish_reason"]),

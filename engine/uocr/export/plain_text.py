@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from pathlib import Path
 
-from uocr.document import Document, Page
-from uocr.export.content import Formula, Heading, List, Paragraph, Part, Picture, notice_of
+from uocr.document import Block, Document, Page
+from uocr.export.content import Formula, Heading, List, Paragraph, Part, Picture, notice_of, parts_of, places_of
 from uocr.export.inline import plain
 from uocr.export.tables import Table
 from uocr.export.target import open_text
@@ -26,7 +27,7 @@ class PlainTextWriter(Writer):
         if self.count:
             self._file.write(PAGE_SEPARATOR)
         self.count += 1
-        paragraphs = [text for part in self.parts(page) if (text := _text(part))]
+        paragraphs = _texts(self.parts(page))
         notice = notice_of(page)
         if notice:
             paragraphs.append(f"[{notice}]")
@@ -38,6 +39,22 @@ class PlainTextWriter(Writer):
     def abandon(self) -> None:
         with contextlib.suppress(OSError):
             self._file.close()
+
+
+def page_text(page: Page, between: str = "\n\n") -> str:
+    """The page's text for a person, its blocks parted by `between`. `Page.text` has tables as HTML, this as rows."""
+    if page.located is not None:
+        return "\n\n".join(_texts(places_of(page)[0]))
+    return between.join(text for block in page.blocks if (text := block_text(block)))
+
+
+def block_text(block: Block) -> str:
+    """As `page_text`: cells are parted by tabs, a picture says nothing."""
+    return "\n\n".join(_texts(part for part in parts_of(block)[0] if not isinstance(part, Picture)))
+
+
+def _texts(parts: Iterable[Part]) -> list[str]:
+    return [text for part in parts if (text := _text(part))]
 
 
 def _text(part: Part) -> str:

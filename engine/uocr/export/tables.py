@@ -1,7 +1,7 @@
 """Tables as the model writes them, `<table><tr><td>...`, into a grid of cells.
 
-Tolerates what a model that was cut short leaves behind: missing end tags, rows of unequal length, spans
-beyond the table, tables inside cells (flattened to text). Text between the cells is kept.
+Tolerates what a model that was cut short leaves behind: missing end tags, tags that are not finished, rows of
+unequal length, spans beyond the table, tables inside cells (flattened to text). Text between the cells is kept.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from uocr.export.characters import clean
-from uocr.export.inline import Line, Run, split_lines, split_runs
+from uocr.export.inline import PRINTED, Line, Run, split_lines, split_runs
 
 SPAN_LIMIT = 1000
 """Columns or rows that one cell may span (HTML's own limit for columns)."""
@@ -59,8 +59,16 @@ class Table:
 
 
 _TABLE_TAG = re.compile(r"<(/?)table(?:\s[^<>]*)?/?>", re.IGNORECASE)
-_TAG = re.compile(r"<(/?)(table|thead|tbody|tfoot|caption|tr|td|th|b|i|u|em|strong|p|div|span|font|a)"
-                  r"((?:\s[^<>]*)?)/?>", re.IGNORECASE)
+_STRUCTURE = "table|thead|tbody|tfoot|caption|tr|td|th"
+_NAMES = frozenset(_STRUCTURE.split("|"))
+_TAG = re.compile(
+    rf"<(/?)({_STRUCTURE}|b|i|u|em|strong|p|div|span|font|a)((?:\s[^<>]*)?)/?>"
+    # Without its ">" a tag is one as far as its attributes go, if another tag or the end follows.
+    rf"|<(/?)({_STRUCTURE})((?:\s++[a-z]++\s*+(?:=\s*+(?:\"[^\"<>]*+\"?+|'[^'<>]*+'?+|[^\s\"'<>]*+))?+)*+)\s*+(?=<|\Z)",
+    re.IGNORECASE,
+)
+_BEGUN_ROWS = re.compile(r"<table(?:\s[^<>]*)?>\s*<(?:thead|tbody|caption|tr|td|th)\b", re.IGNORECASE)
+_BEGUN_TAG = re.compile(r"<(?:/|/?[a-z]+)\Z", re.IGNORECASE)
 _SPAN = re.compile(r"(colspan|rowspan)\s*=\s*[\"']?\s*([0-9]{1,9})", re.IGNORECASE)
 
 
@@ -83,6 +91,27 @@ def split_tables(text: str) -> list[tuple[bool, str]]:
     return [(is_table, piece) for is_table, piece in pieces if piece]
 
 
+def begins_rows(piece: str) -> bool:
+    """Whether `piece` is a table as far as it goes, and no text that mentions one."""
+    return _BEGUN_ROWS.match(piece) is not None
+
+
+def without_tags(text: str) -> str:
+    """What stands beside the tables of a block, without what is left of a table that the model did not finish."""
+    return _without_begun_tag(_TAG.sub(lambda tag: " " if _is_structure(tag) else tag.group(), text)).strip()
+
+
+def _is_structure(tag: re.Match[str]) -> bool:
+    return (tag.group(2) or tag.group(5)).lower() in _NAMES
+
+
+def _without_begun_tag(text: str) -> str:
+    """`text` without the first letters of a tag of a table at its end."""
+    begun = _BEGUN_TAG.search(text)
+    name = begun.group().strip("</").lower() if begun else "?"
+    return text[:begun.start()] if begun and any(known.startswith(name) for known in _NAMES) else text
+
+
 def read_table(markup: str) -> Table | None:
     """The table in `markup`; None when it has no cell at all."""
     table = Table()
@@ -101,12 +130,14 @@ def read_table(markup: str) -> Table | None:
         texts.clear()
 
     start = 0
+    markup = _without_begun_tag(markup)
     for tag in _TAG.finditer(markup):
         (texts if cell is not None else outside).append(markup[start:tag.start()])
         start = tag.end()
-        closing, name = bool(tag.group(1)), tag.group(2).lower()
+        closing, name = bool(tag.group(1) or tag.group(4)), (tag.group(2) or tag.group(5)).lower()
         if name == "table":
-            depth += -1 if closing else 1
+            if closing or cell is not None or not depth:  # one that begins outside a cell begins it anew
+                depth += -1 if closing else 1
             if depth > 1 or (closing and depth == 1):
                 texts.append("\n")
         elif depth > 1:
@@ -118,7 +149,7 @@ def read_table(markup: str) -> Table | None:
             if name in ("td", "th") and not closing:
                 if not table.rows:
                     table.rows.append([])
-                cell = _new_cell(name, tag.group(3))
+                cell = _new_cell(name, tag.group(3) or tag.group(6) or "")
                 table.rows[-1].append(cell)
         elif name in ("p", "div"):
             (texts if cell is not None else outside).append("\n")
@@ -133,7 +164,7 @@ def read_table(markup: str) -> Table | None:
 
 
 def _unescape(text: str) -> str:
-    return clean(html.unescape(text))[0]
+    return PRINTED.join(clean(html.unescape(piece))[0] for piece in text.split(PRINTED))
 
 
 def _new_cell(name: str, attributes: str) -> Cell:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Collection
 
 from uocr.document import Token, Word
+from uocr.markup.tables import masked
 
 _WORD = re.compile(
     # Table markup parts words but is none: its tags are skipped, so "</td><td>" is never a doubtful word.
@@ -57,15 +59,19 @@ class TokenSpans:
         return found
 
 
-def words_of(text: str, offset: int, spans: TokenSpans) -> list[Word]:
-    """The words of a block's text that starts at `offset` of the output; none where no token is known."""
+def words_of(text: str, place: Callable[[int], int], spans: TokenSpans, printed: Collection[int] = ()) -> list[Word]:
+    """The words of a block's text; none where no token is known.
+
+    place: from an offset in `text` to the output's. printed: offsets of tags that are words and no markup.
+    """
     words = []
-    for match in _WORD.finditer(text):
+    for match in _WORD.finditer(masked(text, printed, "\uffff")):
         if match.group("word") is None:
             continue
-        tokens = spans.touching(offset + match.start(), offset + match.end())
+        tokens = spans.touching(place(match.start()), place(match.end() - 1) + 1)
         if tokens:
-            words.append(Word(match.group(), match.start(), math.exp(min(t.logprob for t in tokens))))
+            word = text[match.start():match.end()]
+            words.append(Word(word, match.start(), math.exp(min(t.logprob for t in tokens))))
     return words
 
 

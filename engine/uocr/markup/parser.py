@@ -1,27 +1,26 @@
 """Blocks out of the model's output, while it streams.
 
-Every character of the output ends up in exactly one of: a tag that was understood, white space around a
-block's text, or a block's text. How the output is cut into pushes changes nothing in the blocks. Each
-character is looked at a bounded number of times: a megabyte of opening tags costs no more than a megabyte
-of prose.
+Every character of the output ends up in exactly one of: a tag that was understood, what was left out and
+told, white space around a block's text, or a block's text. Left out are marks in the wrong place, and of a
+tag that is broken its marks, label and boxes: they are never text of the page. Words inside it are kept.
+How the output is cut into pushes changes nothing in the blocks. Each character is looked at a bounded number
+of times: a megabyte of opening tags costs no more than a megabyte of prose.
 """
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from uocr.document import Block, Box, Token
 from uocr.markup.confidence import TokenSpans, geometric_mean, words_of
 from uocr.markup.events import BlockFinished, BlockStarted, BlockText, Event, PageMark, Problem
-from uocr.markup.tags import DEFAULT_LABEL, Tag, begins_tag, read_tag, shorten
+from uocr.markup.marks import DET_CLOSE, DET_OPEN, PAGE_MARK, REF_CLOSE, REF_OPEN, Marks, is_broken_mark
+from uocr.markup.tables import Tables
+from uocr.markup.tags import DEFAULT_LABEL, begins_tag, boxes_without_pixels, grammar_length, read_tag, shorten
 
-PAGE_MARK, REF_OPEN, REF_CLOSE, DET_OPEN, DET_CLOSE = "<PAGE>", "<|ref|>", "<|/ref|>", "<|det|>", "<|/det|>"
 END_OF_SEQUENCE = "<｜end▁of▁sentence｜>"
-
-_MARKS = (PAGE_MARK, REF_OPEN, REF_CLOSE, DET_OPEN, DET_CLOSE)
-_MARK = re.compile("|".join(re.escape(mark) for mark in _MARKS))
-_LONGEST_MARK = max(map(len, _MARKS))
 
 TAG_LIMIT = 4096
 """Characters in a whole tag (about 150 boxes). A longer one is text: it would hold back the stream."""
@@ -62,16 +61,23 @@ class MarkupParser:
     known). `expected_pages`: how many page pictures the model was shown. `pages` then has exactly that
     many: text before the first `<PAGE>` belongs to the first page, or is the first page when exactly one
     mark is missing; text after surplus marks joins the last page. None: as many pages as the marks say.
+    `special`: text of the vocabulary's tokens that are no text, by id; see `Marks`.
     """
 
     def __init__(
-        self, page_width: int = 0, page_height: int = 0, *, expected_pages: int | None = None
+        self,
+        page_width: int = 0,
+        page_height: int = 0,
+        *,
+        expected_pages: int | None = None,
+        special: Mapping[int, str] | None = None,
     ) -> None:
         if expected_pages is not None and expected_pages < 1:
             raise ValueError(f"expected_pages is {expected_pages}, must be at least 1")
         self._page_size = (page_width, page_height)
         self._expected = expected_pages
         self._spans = TokenSpans()
+        self._marks = Marks(special)
         self._received = 0  # characters pushed so far
         self._buffer = ""  # the unsettled end of the output
         self._offset = 0  # place of _buffer[0] in the output
@@ -79,8 +85,11 @@ class MarkupParser:
         self._tag_marks: list[tuple[int, int]] = []  # (start, end) in _buffer of the marks of the open tag
         self._block: Block | None = None
         self._block_has_tag = False
-        self._block_start = 0  # place of the block's text in the output
         self._text: list[str] = []  # the block's text so far
+        self._length = 0  # its characters
+        self._places: list[tuple[int, int]] = []  # (offset in it, place in the output) where these run apart
+        self._tables = Tables()  # where in it tables stand
+        self._gap = False  # something was left out behind it
         self._held: list[str] = []  # white space after it, part of the text only if more follows
         self._sections: list[ParsedPage] = [ParsedPage()]  # [0] is what came before the first <PAGE>
         self._blocks = 0
@@ -101,6 +110,7 @@ class MarkupParser:
             raise ValueError("push after finish: make a new MarkupParser for the next output")
         self._spans.add(self._received, self._received + len(text), tokens or [])
         self._received += len(text)
+        self._marks.add(self._received, text, tokens or [])
         for start in range(0, len(text), _PIECE):
             self._buffer += text[start:start + _PIECE]
             self._settle()
@@ -110,11 +120,10 @@ class MarkupParser:
         """The output is over: every block in order. `last_events` has what this last step produced.
 
         cut: the output was ended (token limit, loop, cancelled) before the model ended it. A tag or mark that it
-        was in the middle of then gives no text; whatever else is unfinished stays as text.
+        was in the middle of then gives no text, even where it could be text of the page ("<P").
         """
         if self._pages is None:
-            if cut:
-                self._drop_cut_tag()
+            self._drop_unfinished(cut)
             while self._tag_marks:
                 self._abandon_tag(len(self._buffer), "is not finished at the end of the output")
                 self._settle()
@@ -134,17 +143,11 @@ class MarkupParser:
     # Settling: cut the buffer into marks and content.
 
     def _settle(self) -> None:
-        while True:
-            match = _MARK.search(self._buffer, self._searched)
-            if match is None:
-                break
-            self._searched = match.end()
-            self._mark(match.start(), match.end())
+        while (found := self._marks.next(self._buffer, self._offset, self._searched)) is not None:
+            self._searched = found[1]
+            self._mark(*found)
         # A mark may have begun at the very end; everything before that is decided.
-        undecided = self._buffer.rfind("<", max(self._searched, len(self._buffer) - _LONGEST_MARK + 1))
-        if undecided < 0 or not any(mark.startswith(self._buffer[undecided:]) for mark in _MARKS):
-            undecided = len(self._buffer)
-        self._searched = undecided
+        self._searched = undecided = self._marks.undecided(self._buffer, self._offset, self._searched)
         if not self._tag_marks:
             self._content(undecided)
         elif undecided > TAG_LIMIT or (
@@ -174,8 +177,13 @@ class MarkupParser:
             self._sections.append(ParsedPage())
             self._events.append(PageMark(self._page))
         else:
-            self._problem(f"a closing {mark} without its opening was kept as text", self._offset + start)
-            self._content(end)
+            self._content(start)
+            if mark in self._marks.cell_tags and self._tables.take(mark, self._length):
+                self._content(end - start)
+                self._tables.tags.add(self._length - len(mark))
+                return
+            self._problem(f"a {mark} that has no place there was left out", self._offset)
+            self._leave_out(end - start)
 
     @property
     def _awaits_det(self) -> bool:
@@ -202,7 +210,7 @@ class MarkupParser:
         self._tag_marks = []
         place = self._offset
         self._close_block()
-        for problem in tag.problems + self._boxes_without_pixels(tag):
+        for problem in tag.problems + boxes_without_pixels(tag, *self._page_size):
             self._problem(problem, place)
         tokens: list[Token] = []
         for start, end in tag.numbers:
@@ -212,40 +220,39 @@ class MarkupParser:
         self._open_block(tag.label, tag.boxes, geometric_mean(tokens))
         self._block_has_tag = True
 
-    def _boxes_without_pixels(self, tag: Tag) -> list[str]:
-        width, height = self._page_size
-        if not width or not height:
-            return []
-        problems = []
-        for box in tag.boxes:
-            left, top, right, bottom = box.pixels(width, height)
-            if (left == right or top == bottom) and box.x1 != box.x2 and box.y1 != box.y2:
-                problems.append(f"the box [{box.x1}, {box.y1}, {box.x2}, {box.y2}] covers no pixel of the "
-                                f"{width} x {height} page")
-        return problems
-
     def _abandon_tag(self, end: int, why: str) -> None:
-        """What looked like a tag, up to `end` of the buffer, is text outside every box."""
+        """What looked like a tag, up to `end` of the buffer, is none: words in it are text outside every box."""
         shown = self._tag_marks[-1][1] if self._awaits_det else min(end, TAG_LIMIT)
         within = f" within {TAG_LIMIT} characters" if end > TAG_LIMIT else ""
-        self._problem(f"the tag {shorten(self._buffer[:shown])} {why}{within}; kept as text", self._offset)
-        self._tag_marks = []
+        self._problem(f"the tag {shorten(self._buffer[:shown])} {why}{within}; left out", self._offset)
+        marks, self._tag_marks = self._tag_marks, []
         if self._block_has_tag:
             self._close_block()
-        self._content(end)
+        words = []
+        for (begin, start), (stop, _) in zip(marks, [*marks[1:], (end, end)], strict=True):
+            if self._buffer[begin:start] != REF_CLOSE:  # behind it a tag has neither label nor boxes
+                start += grammar_length(self._buffer[start:min(stop, TAG_LIMIT)])
+            words.append((start, stop))
+        done = 0
+        for start, stop in words:
+            self._leave_out(start - done)
+            self._content(stop - start)
+            done = stop
 
-    def _drop_cut_tag(self) -> None:
-        """Forget the beginning of a tag or mark in which the output was cut off."""
+    def _drop_unfinished(self, cut: bool) -> None:
+        """Forget the beginning of a tag or mark in which the output ends."""
         if self._tag_marks:
             # Behind `_searched` stands at most the beginning of the tag's next mark.
             body = self._buffer[self._tag_marks[-1][1]:self._searched]
             ref = self._buffer.startswith(REF_OPEN)
             labelled = len(self._tag_marks) == 3
-            if not begins_tag(body, label=not labelled, boxes=labelled or not ref):
+            if not cut or not begins_tag(body, label=not labelled, boxes=labelled or not ref):
+                if is_broken_mark(self._buffer[self._searched:]):
+                    self._buffer = self._buffer[:self._searched]
                 return
             self._tag_marks = []
-        elif len(self._buffer) < 2:  # nothing, or one "<", which is likelier the page's own
-            return
+        elif len(self._buffer) < 2 or not (cut or is_broken_mark(self._buffer)):
+            return  # nothing, or what may be the page's own
         self._problem("the output was cut off inside the tag of a block; that block is left out", self._offset)
         self._drop(len(self._buffer))
 
@@ -265,15 +272,27 @@ class MarkupParser:
                 return
             if self._block is None:
                 self._open_block(DEFAULT_LABEL, (), None)
-            self._block_start = place
+        if text and self._gap:
+            self._gap = False
+            if not self._held and not text[0].isspace():
+                self._held = [" "]
         body = text.rstrip()
         if body:
-            delta = "".join(self._held) + body
+            held = "".join(self._held)
+            delta = held + body
+            self._places.append((self._length + len(held), place))
             self._text.append(delta)
+            self._length += len(delta)
+            self._tables.watch(delta, self._length)
             self._events.append(BlockText(self._blocks - 1, delta))
             self._held = []
         if len(body) < len(text):
             self._held.append(text[len(body):])
+
+    def _leave_out(self, length: int) -> None:
+        """The next `length` characters are no text; what stands on both sides of them stays apart."""
+        self._drop(length)
+        self._gap = bool(self._text)
 
     def _drop(self, end: int) -> None:
         self._buffer = self._buffer[end:]
@@ -289,13 +308,21 @@ class MarkupParser:
         block, self._block, self._block_has_tag = self._block, None, False
         if block is not None:
             block.text = "".join(self._text)
-            start, end = self._block_start, self._block_start + len(block.text)
-            block.words = words_of(block.text, start, self._spans)
-            block.confidence = geometric_mean(self._spans.touching(start, end)) if block.text else None
+            block.printed_tags = self._tables.printed(block.text, block.label, self._marks.cell_tags)
+            block.words = words_of(block.text, self._place, self._spans, block.printed_tags)
+            if block.text:
+                tokens = self._spans.touching(self._place(0), self._place(len(block.text) - 1) + 1)
+                block.confidence = geometric_mean(tokens)
             self._section.blocks.append(block)
             self._events.append(BlockFinished(self._blocks - 1, block))
-        self._text, self._held = [], []
+        self._text, self._held, self._places, self._tables = [], [], [], Tables()
+        self._length, self._gap = 0, False
         self._spans.forget_before(self._offset)
+
+    def _place(self, offset: int) -> int:
+        """Where in the output the block's character `offset`, which is no white space, was written."""
+        start, place = self._places[bisect_right(self._places, offset, key=lambda piece: piece[0]) - 1]
+        return place + offset - start
 
     # Pages and problems.
 

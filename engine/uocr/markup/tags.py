@@ -20,6 +20,12 @@ _LABEL_LIMIT = 64
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _WORD = re.compile(r"\w")
+_LABEL_ALONE = re.compile(r"\s*+[\w-]{1,64}\s*+\Z")
+_GRAMMAR = re.compile(
+    # Label and boxes at the start of a tag that went wrong, maybe unfinished. Nothing is tried twice: possessive.
+    r"\s*+(?:[^\W\d][\w-]{0,63}+\s*+)?"
+    r"(?:\[[\[\s]*+(?:[+-]?[\d.]++(?:\s*+,\s*+[+-]?[\d.]++)*+\s*+,?+|\Z)[\s\]]*+,?+\s*+)++"
+)
 _BEGUN_BOXES = re.compile(r"[\[\]0-9\s,.+-]*")
 
 
@@ -63,6 +69,17 @@ def read_tag(body: str, ref_label: str | None = None) -> Tag | None:
     return tag
 
 
+def boxes_without_pixels(tag: Tag, width: int, height: int) -> list[str]:
+    """What is to be told of boxes that are smaller than a pixel of a page of `width` x `height` (0: not known)."""
+    problems = []
+    for box in tag.boxes if width and height else ():
+        left, top, right, bottom = box.pixels(width, height)
+        if (left == right or top == bottom) and box.x1 != box.x2 and box.y1 != box.y2:
+            problems.append(f"the box [{box.x1}, {box.y1}, {box.x2}, {box.y2}] covers no pixel of the "
+                            f"{width} x {height} page")
+    return problems
+
+
 def begins_tag(body: str, *, label: bool, boxes: bool) -> bool:
     """Whether `body`, all there is behind a tag's last mark, looks like the beginning of what belongs there.
 
@@ -73,6 +90,15 @@ def begins_tag(body: str, *, label: bool, boxes: bool) -> bool:
     if len(words.strip()) > (_LABEL_LIMIT if label else 0):
         return False
     return _BEGUN_BOXES.fullmatch(body, len(words)) is not None
+
+
+def grammar_length(body: str) -> int:
+    """Characters at the start of a broken tag's `body` that are its label or boxes; the rest are words of the page.
+
+    A label alone is one word: more words are the page's.
+    """
+    found = _LABEL_ALONE.match(body) or _GRAMMAR.match(body)
+    return found.end() if found else 0
 
 
 def _read_box(inside: str, problems: list[str]) -> Box | None:
