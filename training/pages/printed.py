@@ -32,7 +32,11 @@ _MARK = re.compile(r"([•–*·»°-]|\(?[0-9]{1,2}[.)]|\(?[a-z][.)]|\[[0-9]{1,
 
 _LEADERS = re.compile(r"\. ?\. ?\. ?\.")
 _BOLD = re.compile(r"bold|medi|demi|black|heavy|cmbx|cmssbx", re.IGNORECASE)
-_MONO = re.compile(r"mono|cour|tt[0-9]|typewriter|code|console", re.IGNORECASE)
+_MONO = re.compile(r"mono|monl|cour|tt[0-9]|typewriter|code|console", re.IGNORECASE)
+_MARKS = frozenset("!\"#$%&'*+/<=>@[\\]^_`{|}~")
+_MANY_MARKS = 0.025
+"""Share of a page's characters from which it counts as rich in marks (listings, options)."""
+
 _WIDEST_GAP = 6.0
 """Em between two pieces of one line; wider ones belong to tables and columns."""
 
@@ -94,8 +98,10 @@ def _piece(line: dict[str, Any]) -> PrintedLine | None:
             shown.append(mark)
             centres.append((x0 + x1) / 2)
             if mark != " ":
-                left, right = min(left, x0), max(right, x1)
-                printed, bold, mono, largest = printed + 1, bold + strong, mono + fixed, max(largest, size)
+                left = x0 if x0 < left else left
+                right = x1 if x1 > right else right
+                largest = size if size > largest else largest
+                printed, bold, mono = printed + 1, bold + strong, mono + fixed
                 if size > 0.8 * largest:
                     baseline = max(baseline, char["origin"][1])
     if not printed:
@@ -205,6 +211,11 @@ def read_page(page: pymupdf.Page) -> PrintedPage | None:
     return PrintedPage([*head, *blocks, *foot], body)
 
 
+def _rich_in_marks(printed: PrintedPage) -> bool:
+    text = "".join(line.text for line in printed.lines)
+    return sum(char in _MARKS for char in text) > _MANY_MARKS * len(text)
+
+
 class PrintedPages:
     """Draws pages out of the `documents` folder of a pack (see training.documents), from one random source."""
 
@@ -228,13 +239,14 @@ class PrintedPages:
         return self._open[name]
 
     def _any(self) -> Iterator[tuple[pymupdf.Page, PrintedPage]]:
-        """Pages in random order, long documents less often than their length would have it."""
+        """Pages in random order, long documents less often than their length would have it, pages rich in marks twice as
+        often as others."""
         names, weights = list(self.counts), [count**0.6 for count in self.counts.values()]
         while True:
             name = self.rng.choices(names, weights)[0]
             page = self._document(name)[self.rng.randrange(self.counts[name])]
             printed = read_page(page)
-            if printed is not None:
+            if printed is not None and (_rich_in_marks(printed) or self.rng.random() < 0.5):
                 yield page, printed
 
     def page(self, width: int, height: int, unit: float) -> tuple[Image.Image, list[Block], float]:
