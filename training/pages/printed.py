@@ -239,8 +239,8 @@ class PrintedPages:
         return self._open[name]
 
     def _any(self) -> Iterator[tuple[pymupdf.Page, PrintedPage]]:
-        """Pages in random order, long documents less often than their length would have it, pages rich in marks twice as
-        often as others."""
+        """Pages in random order, long documents less often than their length would have it, pages rich in marks twice
+        as often as others."""
         names, weights = list(self.counts), [count**0.6 for count in self.counts.values()]
         while True:
             name = self.rng.choices(names, weights)[0]
