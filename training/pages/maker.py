@@ -216,10 +216,10 @@ class PageMaker:
         view, rect = views.global_view(page)
         scale = (rect[2] / width, rect[3] / height)
         places = np.full((len(target.ids), 2), 255, np.uint8)
-        for index, point in enumerate(target.points):
-            if point is not NOWHERE:
-                x, y = rect[0] + point[0] * scale[0], rect[1] + point[1] * scale[1]
-                places[index] = min(max(int(x / PATCH), 0), 63), min(max(int(y / PATCH), 0), 63)
+        known = [index for index, point in enumerate(target.points) if point is not NOWHERE]
+        if known:
+            points = np.asarray([target.points[index] for index in known], np.float64)
+            places[known] = np.clip(((points * scale + rect[:2]) / PATCH).astype(int), 0, 63)
         return Sample(
             view=view,
             rect=rect,
