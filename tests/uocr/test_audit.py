@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from export_samples import page
 from PIL import Image, ImageDraw, ImageFont
-from uocr.audit import Audit, _median, audit
+from uocr.audit import Audit, audit
 from uocr.document import BOX_SCALE, Block, Box
+from uocr.ink import median
 from uocr.score import box_iou
 
 SIZE = (1240, 1754)  # A4 at 150 dpi
@@ -158,7 +159,7 @@ def test_the_size_of_the_picture_changes_little():
 
 
 @pytest.mark.parametrize("values, expected", [
-    ([0], 0), ([0, 255], 127.5), ([3.5, 1, 2], 2), ([0.5, 1, 250, 254.5], 125.5), ([7] * 5 + [8] * 5, 7.5),
+    ([0], 0), ([0, 255], 127.5), ([3, 1, 2], 2), ([0, 1, 250, 254], 125.5), ([7] * 5 + [8] * 5, 7.5),
 ])  # fmt: skip
-def test_the_median_of_halves_is_exact(values: list[float], expected: float) -> None:
-    assert _median(np.array(values, np.float32)) == expected
+def test_the_median_is_exact(values: list[int], expected: float) -> None:
+    assert median(np.array(values, np.uint8)) == expected
