@@ -7,11 +7,18 @@ import threading
 from pathlib import Path
 
 import pytest
+from leggio.look.languages import languages_text
 from leggio.look.units import duration_text
 from leggio.models import sheet as sheets
 from leggio.models.pull import Puller, PullState
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtWidgets import QLabel, QMessageBox
+from uocr import languages
 from uocr.errors import Cancelled, DownloadError
+from uocr.modelfile import ModelFile
+
+from tests.conftest import BUILT_IN
+
+from .scripted import ScriptedEngine
 
 
 def test_a_model_is_fetched_paused_and_stopped(qtbot, tmp_path):
@@ -208,3 +215,22 @@ def test_quitting_does_not_wait_for_a_silent_hub(window, tmp_path):
 @pytest.mark.parametrize(("seconds", "words"), [(20, "1 min"), (3000, "50 min"), (7500, "2 h 05 min")])
 def test_the_time_that_is_left_is_told_as_people_do(seconds, words):
     assert duration_text(seconds) == words
+
+
+def test_the_welcome_and_the_sheet_say_which_languages_the_open_model_reads(qtbot, make_window, qapp):
+    engine = ScriptedEngine()
+    engine.front_end["languages"] = ["en", "hu", "xx"]
+    window = make_window(engine)
+    said = "The open model reads English, Hungarian, xx. Other languages in Latin letters come out with wrong accents"
+    qtbot.waitUntil(lambda: window._welcome._languages.text().startswith(said))
+    sheet = sheets.ModelSheet("built-in", None, window, reads=languages_text(window.session.front_end))
+    qtbot.addWidget(sheet)
+    assert any(label.text().startswith(said) for label in sheet.findChildren(QLabel))
+    assert languages_text({}) == languages_text({"languages": []}) == ""
+
+
+def test_every_language_of_the_built_in_model_has_a_name():
+    with ModelFile.open(BUILT_IN) as file:
+        codes = languages.codes(file.front_end)
+    assert len(codes) == 12 and set(codes) <= set(languages.NAMES)
+    assert {languages_text({"languages": [code]}).split(".")[0][-2:] for code in codes}.isdisjoint(codes)

@@ -40,7 +40,10 @@ class ModelSheet(QDialog):
     use_wanted = Signal(str, str)
     """(model, quantisation)."""
 
-    def __init__(self, current: str, puller: Puller | None = None, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, current: str, puller: Puller | None = None, parent: QWidget | None = None, *, reads: str = ""
+    ) -> None:
+        """reads: what is to be said of the languages of the model in use."""
         super().__init__(parent)
         self.setWindowTitle(self.tr("Models"))
         self._current = current
@@ -63,6 +66,8 @@ class ModelSheet(QDialog):
         box.addWidget(QLabel(self.tr("On this machine"), self))
         box.addWidget(self._list, 1)
         box.addLayout(line)
+        if reads:
+            box.addWidget(_wrapped(reads, self))
         box.addSpacing(6)
         box.addWidget(self._get_box())
         box.addWidget(buttons)
@@ -81,13 +86,12 @@ class ModelSheet(QDialog):
 
     def _get_box(self) -> QGroupBox:
         group = QGroupBox(self.tr("Get the full model: {0}").format(FULL_MODEL), self)
-        words = QLabel(
+        words = _wrapped(
             self.tr(
                 "Reads many languages, tables, formulas and handwriting. Fetched once, then used without a network."
             ),
             group,
         )
-        words.setWordWrap(True)
         self._profile = QComboBox(group)
         self._profile.setAccessibleName(self.tr("Quantisation"))
         self._profile.setToolTip(
@@ -266,3 +270,10 @@ class ModelSheet(QDialog):
         self._update()
         stopped = self.tr("Stopped. What was downloaded is kept; Get goes on from there.")
         self._say(stopped if was_stopped(error) else told(error, FULL_MODEL))
+
+
+def _wrapped(words: str, parent: QWidget) -> QLabel:
+    """A label that goes on in another line where it must."""
+    label = QLabel(words, parent)
+    label.setWordWrap(True)
+    return label

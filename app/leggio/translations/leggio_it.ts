@@ -908,6 +908,61 @@
     </message>
 </context>
 <context>
+    <name>Languages</name>
+    <message>
+        <source>Czech</source>
+        <translation>ceco</translation>
+    </message>
+    <message>
+        <source>Danish</source>
+        <translation>danese</translation>
+    </message>
+    <message>
+        <source>German</source>
+        <translation>tedesco</translation>
+    </message>
+    <message>
+        <source>English</source>
+        <translation>inglese</translation>
+    </message>
+    <message>
+        <source>Spanish</source>
+        <translation>spagnolo</translation>
+    </message>
+    <message>
+        <source>French</source>
+        <translation>francese</translation>
+    </message>
+    <message>
+        <source>Hungarian</source>
+        <translation>ungherese</translation>
+    </message>
+    <message>
+        <source>Italian</source>
+        <translation>italiano</translation>
+    </message>
+    <message>
+        <source>Dutch</source>
+        <translation>olandese</translation>
+    </message>
+    <message>
+        <source>Polish</source>
+        <translation>polacco</translation>
+    </message>
+    <message>
+        <source>Portuguese</source>
+        <translation>portoghese</translation>
+    </message>
+    <message>
+        <source>Swedish</source>
+        <translation>svedese</translation>
+    </message>
+    <message>
+        <source>The open model reads {0}. Other languages in Latin letters come out with wrong accents, often unnoticed.</source>
+        <translation>Il modello aperto legge {0}. Altre lingue in lettere latine escono con accenti sbagliati, spesso senza avviso.</translation>
+    </message>
+</context>
+<context>
     <name>MainWindow</name>
     <message>
         <source>Use the built-in model</source>

@@ -18,6 +18,7 @@ from leggio.export.started import StartedExports
 from leggio.history.jobs import JobStore
 from leggio.history.keeper import Keeper
 from leggio.history.store import HistoryStore
+from leggio.look.languages import languages_text
 from leggio.look.told import told
 from leggio.memory.strip import EngineStrip
 from leggio.pages.desk import PageDesk
@@ -269,6 +270,7 @@ class MainWindow(QMainWindow):
 
     def _engine_opened(self, facts: EngineFacts) -> None:
         self.strip.set_engine(facts)
+        self._welcome.tell_languages(languages_text(facts.front_end))
         self._mark_doubts()
         if self.presenter.item is not None:
             self.presenter.reload()

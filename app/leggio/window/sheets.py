@@ -11,6 +11,7 @@ from uocr.errors import Cancelled, UocrError
 
 from leggio.history.dialog import HistoryDialog
 from leggio.history.store import HistoryStore
+from leggio.look.languages import languages_text
 from leggio.look.notice import Notice
 from leggio.look.told import system_reason, told
 from leggio.pages.list_view import PageList
@@ -95,7 +96,8 @@ class Sheets(QObject):
         from leggio.models.sheet import ModelSheet
 
         window = self._store.window
-        sheet = ModelSheet(f"{window.model} {window.quant}", self._puller, self._window)
+        reads = languages_text(self._session.front_end)
+        sheet = ModelSheet(f"{window.model} {window.quant}", self._puller, self._window, reads=reads)
         sheet.use_wanted.connect(self._use)
         self._run(sheet)
         if sheet.puller is not None and sheet.puller is not self._puller:

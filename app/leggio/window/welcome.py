@@ -51,7 +51,8 @@ class Welcome(QWidget):
         font.setWeight(QFont.Weight.Medium)
         title.setFont(font)
         words = _QuietWords(self.tr("It is read on this machine and goes nowhere else."), self)
-        for label in (title, words):
+        self._languages = _QuietWords("", self)
+        for label in (title, words, self._languages):
             label.setWordWrap(True)
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         buttons = QHBoxLayout()
@@ -76,4 +77,10 @@ class Welcome(QWidget):
         box.addWidget(words)
         box.addSpacing(20)
         box.addLayout(buttons)
+        box.addSpacing(20)
+        box.addWidget(self._languages)
         box.addStretch(6)
+
+    def tell_languages(self, words: str) -> None:
+        """What the open model reads; empty: it does not say."""
+        self._languages.setText(words)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from uocr import errors, models, native
+from uocr import errors, languages, models, native
 from uocr.cli import check, view
 from uocr.convert import convert_checkpoint
 from uocr.modelfile import PROFILES, ModelFile
@@ -99,6 +99,13 @@ def _several_pages(front: Mapping[str, Any]) -> str:
     return f"yes{f', up to {most}' if most else ''}" if front.get("multi_page") else "no"
 
 
+def _languages(front: Mapping[str, Any]) -> str:
+    """Lines on what the model reads, where its file says it."""
+    names = languages.names(front)
+    others = "other languages in Latin letters come out with wrong accents, often without a warning"
+    return f"  reads {names};\n  {others}\n" if names else ""
+
+
 def info(
     model: Annotated[
         str | None, typer.Argument(help="A .uocr file or a model's name; default: the built-in one.")
@@ -119,6 +126,7 @@ def info(
             f"  presets {', '.join(front.get('trained_presets', []))}; default {front.get('default_preset')}; "
             f"several pages in one pass: {_several_pages(front)}; "
             f"finds words (--locate): {'yes' if front.get('prompts', {}).get('locate') else 'no'}\n"
+            f"{_languages(front)}"
             f"  model id {file.model_id.hex()}",
             markup=False,
         )
