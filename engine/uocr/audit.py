@@ -6,6 +6,7 @@ No model is asked. What is found is offered as "maybe missed" and "maybe invente
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,12 +30,19 @@ _RULE = 150
 """Pixels of a straight line that no letter has."""
 
 _LEAST_INK_OF_CELL = 3
+_LEADING = 24
+"""Pixels; regions that are not further below each other are lines of one paragraph, one place to look at."""
+
 _THIN = 3
 """Pixels; regions not wider or not higher are rules and page edges, not text."""
 
 _CREASE = (60, 8)
 """Pixels: a region at least so long and at most so thick all along is a crease or a slanted rule, not text, if its
 sides are nearly straight."""
+
+
+Region = tuple[int, int, int, int]
+"""Left, top, right, bottom in pixels."""
 
 
 @dataclass(slots=True)
@@ -71,7 +79,7 @@ def audit(page: Page, image: Image.Image) -> Audit:
         boxes = [box.pixels(width, height) for block in page.blocks for box in block.boxes]
         if outside.any():
             outside &= ~beside_the_sheet(grey, boxes)
-        result.missed = [_box(region, width, height) for region in _regions(outside)]
+        result.missed = [_box(region, width, height) for region in _joined(_regions(outside), boxes)]
     return result
 
 
@@ -87,7 +95,7 @@ def _runs(ink: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return runs
 
 
-def _regions(ink: NDArray[np.bool_]) -> list[tuple[int, int, int, int]]:
+def _regions(ink: NDArray[np.bool_]) -> list[Region]:
     """Connected areas of inked cells as (left, top, right, bottom) of their ink in pixels, top to bottom."""
     height, width = ink.shape
     rows, columns = -(-height // _CELL), -(-width // _CELL)
@@ -119,7 +127,30 @@ def _regions(ink: NDArray[np.bool_]) -> list[tuple[int, int, int, int]]:
     return sorted(apart, key=lambda region: (region[1], region[0]))
 
 
-def _holds(outer: tuple[int, int, int, int], inner: tuple[int, int, int, int]) -> bool:
+def _joined(regions: list[Region], boxes: Sequence[Region]) -> list[Region]:
+    """Lines that stand close below each other as one region, unless that would reach into a block that was read."""
+    joined: list[Region] = []
+    for region in regions:  # from top to bottom: what a region can join has been seen
+        for place, above in enumerate(joined):
+            both = (min(above[0], region[0]), above[1], max(above[2], region[2]), max(above[3], region[3]))
+            beside = min(above[2], region[2]) - max(above[0], region[0])
+            if (
+                region[1] - above[3] <= _LEADING
+                and 2 * beside >= min(above[2] - above[0], region[2] - region[0])
+                and not any(_meet(both, box) for box in boxes)
+            ):
+                joined[place] = both
+                break
+        else:
+            joined.append(region)
+    return joined
+
+
+def _meet(region: Region, other: Region) -> bool:
+    return region[0] < other[2] and other[0] < region[2] and region[1] < other[3] and other[1] < region[3]
+
+
+def _holds(outer: Region, inner: Region) -> bool:
     """Whether `inner` lies in `outer` and is another region."""
     within = outer[0] <= inner[0] and outer[1] <= inner[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
     return within and outer != inner
@@ -137,7 +168,7 @@ def _is_crease(ink: NDArray[np.bool_]) -> bool:
     return bool(thin.mean() >= 0.95 and jags.mean() <= 0.4)
 
 
-def _tight(ink: NDArray[np.bool_], cells: list[tuple[int, int]]) -> tuple[int, int, int, int]:
+def _tight(ink: NDArray[np.bool_], cells: list[tuple[int, int]]) -> Region:
     """Bounds of the ink in `cells`, pixels."""
     top, bottom = min(y for y, _ in cells) * _CELL, (max(y for y, _ in cells) + 1) * _CELL
     left, right = min(x for _, x in cells) * _CELL, (max(x for _, x in cells) + 1) * _CELL
@@ -149,7 +180,7 @@ def _tight(ink: NDArray[np.bool_], cells: list[tuple[int, int]]) -> tuple[int, i
     return left + int(xs.min()), top + int(ys.min()), left + int(xs.max()) + 1, top + int(ys.max()) + 1
 
 
-def _box(region: tuple[int, int, int, int], width: int, height: int) -> Box:
+def _box(region: Region, width: int, height: int) -> Box:
     left, top, right, bottom = region
     return Box(round(left / width * BOX_SCALE), round(top / height * BOX_SCALE),
                round(min(right / width, 1) * BOX_SCALE), round(min(bottom / height, 1) * BOX_SCALE))

@@ -112,6 +112,19 @@ def test_a_frame_around_the_page_does_not_swallow_what_is_missed():
     assert_missed(audit(page(*blocks(boxes[1:])), image), boxes[0])
 
 
+def test_lines_of_one_paragraph_are_one_place_but_for_what_was_read_between():
+    image = Image.new("L", SIZE, 255)
+    pen, font = ImageDraw.Draw(image), ImageFont.load_default(28)
+    lines = [(x, 300 + 55 * row) for row in range(6) for x in (100, 700)]
+    for x, y in lines:
+        pen.text((x, y), "words of a column here", 0, font=font)
+    found = audit(page(), image).missed
+    assert [(box.x1 > 500, box.y2 - box.y1 > 150) for box in found] == [(False, True), (True, True)]
+    left, top, right, bottom = (v / side * BOX_SCALE for v, side in zip((95, 355, 600, 410), SIZE * 2, strict=True))
+    read = Block("text", (Box(round(left), round(top), round(right), round(bottom)),), "text")
+    assert [box.x1 > 500 for box in audit(page(read), image).missed] == [False, True, False]
+
+
 def test_a_missed_picture_is_one_region():
     image, boxes = drawn()
     noise = np.random.default_rng(1).integers(0, 255, (30, 40), dtype=np.uint8)
