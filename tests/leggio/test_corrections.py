@@ -7,8 +7,12 @@ import sqlite3
 import threading
 
 import pytest
+from leggio.transcript import table_text
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QGuiApplication
+from uocr.document import Block
+from uocr.export.content import parts_of
+from uocr.export.plain_text import block_text
 
 from .scripted import ScriptedEngine
 from .test_reading import read_all
@@ -195,3 +199,51 @@ def test_a_page_that_is_turned_while_it_is_read_is_read_the_other_way(qtbot, mak
     assert [settings["rotate"] for settings in engine.settings_seen] == [0, 90]
     assert (item.state, item.page.width, says(window, item)) == ("done", 560, MODELS)
     assert not window.actions_["undo"].isEnabled()
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+
+PLAIN = "<table><tr><td>Month</td><td>Boats</td></tr><tr><td>May</td><td></td></tr></table>"
+SPANS = '<table><tr><td colspan="2">a</td></tr><tr><td>b</td><td>c</td></tr></table>'
+
+
+def test_a_table_is_corrected_as_rows_of_cells(qtbot, make_window, picture):
+    window = make_window(ScriptedEngine(f"<|det|>table [100, 60, 820, 110]<|/det|>{PLAIN}"))
+    read_all(qtbot, window, [picture()])
+    block, editor = window.model.item(0).page.blocks, window.panel.editor
+    window.panel.edit_block(0)
+    assert editor.toPlainText() == "Month\tBoats\nMay\t" and not editor.tabChangesFocus()
+    editor.keep()
+    assert block[0].text == PLAIN and not window.model.item(0).edited
+    window.panel.edit_block(0)
+    editor.setPlainText("Month\tBoats\nMay\t62\n")
+    editor.keep()
+    assert block[0].text == PLAIN.replace("<td></td>", "<td>62</td>")
+    assert "62" in window.panel.view.toPlainText() and "<" not in window.panel.view.toPlainText()
+    window.actions_["undo"].trigger()
+    assert block[0].text == PLAIN
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (PLAIN, "Month\tBoats\nMay\t"),
+        (SPANS, SPANS.replace("</tr><tr>", "</tr>\n<tr>")),
+        ("<table><tr><td>a", "<table><tr><td>a"),
+        ("<table><tr><td>a\tb</td></tr></table>", "<table><tr><td>a\tb</td></tr></table>"),
+        ("a <td> b", "a <td> b"),
+    ],
+)
+def test_what_rows_cannot_say_stays_as_it_is_written(text, shown):
+    assert table_text.shown(text) == shown
+    assert parts_of(Block("table", (), table_text.written(shown, text))) == parts_of(Block("table", (), text))
+
+
+def test_tags_that_are_printed_stay_words_when_their_text_is_corrected(qtbot, window, picture):
+    read_all(qtbot, window, [picture()])
+    blocks = window.model.item(0).page.blocks
+    blocks[1] = Block("text", blocks[1].boxes, "The <td> tag", printed_tags=(4,))
+    window.corrections.take(1, "The tags <table> and <td>x</td>.")
+    assert block_text(blocks[1]) == "The tags <table> and <td>x</td>."
+    window.corrections.take(1, PLAIN)
+    assert block_text(blocks[1]) == "Month\tBoats\nMay\t"

@@ -17,7 +17,7 @@ from leggio.window.welcome import Welcome
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QLabel
 from uocr.api import UnlimitedOCR
-from uocr.document import FinishReason
+from uocr.document import FinishReason, Page, Timings
 from uocr.errors import OverBudget
 
 from .scripted import MODEL, PAGE, ScriptedEngine
@@ -270,3 +270,10 @@ def test_the_welcome_wraps_its_words_in_a_small_window(qtbot, qapp, width):
             assert needed.width() <= label.width() <= width and needed.height() <= label.height() + 1  # rounded up
     finally:
         qapp.set_language("en")
+
+
+def test_of_a_page_that_ended_at_once_no_rate_is_told(qtbot, window):
+    timings = Timings(1.8, 0.1, 0.0001, 278, 273, 1)
+    window.strip.show_page(Page("a", 0, 10, 10, finish_reason=FinishReason.EOS, timings=timings))
+    told = window.strip._tokens.text(), window.strip._detail.text()
+    assert told == ("Nothing was written", "Read to the end · looked 1.9 s, wrote 0.0 s")

@@ -233,7 +233,9 @@ class EngineStrip(QWidget):
             return
         timings = page.timings
         words = self.tr("{0} tokens").format(number_text(timings.generated_tokens))
-        if timings.tokens_per_second:
+        if timings.generated_tokens < 2:  # the end alone; of that no rate can be told
+            words = self.tr("Nothing was written")
+        elif timings.tokens_per_second:
             words = self.tr("{0} · {1} a second").format(words, number_text(timings.tokens_per_second))
         self._tokens.setText(words)
         ended = self.finish_words(page.finish_reason)

@@ -6,9 +6,10 @@ import dataclasses
 from collections.abc import Callable
 
 from PySide6.QtCore import QRect, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent, QUndoCommand
+from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QKeyEvent, QUndoCommand
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from uocr.document import Block
+from uocr.export.tables import begins_rows
 from uocr.markup.tables import tags_in
 
 from leggio.pages.items import PageItem, Reading
@@ -25,9 +26,7 @@ class BlockEditor(QPlainTextEdit):
         self._index = -1
         self._before = ""
         self.setAccessibleName(self.tr("Correct this block"))
-        self.setTabChangesFocus(True)
         self.setStyleSheet("QPlainTextEdit { border: 2px solid palette(highlight); border-radius: 4px; }")
-        self.setToolTip(self.tr("Click elsewhere or press Ctrl+Return to keep the text, Escape to leave it as it was"))
         self.hide()
 
     @property
@@ -35,8 +34,12 @@ class BlockEditor(QPlainTextEdit):
         """The block being corrected, -1 when none is."""
         return self._index
 
-    def edit(self, index: int, text: str, place: QRect, font: QFont) -> None:
-        """Open over `place` (in the parent's pixels) with the text as it stands."""
+    def edit(self, index: int, text: str, place: QRect, font: QFont, *, tabs: bool = False) -> None:
+        """Open over `place` (in the parent's pixels) with the text as it stands. tabs: they part the cells of a row."""
+        words = self.tr("Click elsewhere or press Ctrl+Return to keep the text, Escape to leave it as it was")
+        self.setToolTip(self.tr("Tabs part the cells of a row. {0}").format(words) if tabs else words)
+        self.setTabChangesFocus(not tabs)
+        self.setTabStopDistance(16 * QFontMetricsF(font).averageCharWidth() if tabs else 80)
         self.setFont(font)
         self._index, self._before = index, text
         self.setPlainText(text)
@@ -104,7 +107,7 @@ class CorrectBlock(PageStep):
         assert item.page is not None
         self._index, self._changed = index, changed
         self._before = item.page.blocks[index]
-        printed = tags_in(text) if self._before.printed_tags else ()
+        printed = tags_in(text) if self._before.printed_tags and not begins_rows(text) else ()
         self._after = dataclasses.replace(self._before, text=text, words=[], confidence=None, printed_tags=printed)
 
     def redo(self) -> None:

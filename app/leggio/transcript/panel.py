@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 from uocr.document import Block
 
 from leggio.look.notice import Notice
+from leggio.transcript import table_text
 from leggio.transcript.editor import BlockEditor
 from leggio.transcript.find import FindBar, highlights
 from leggio.transcript.formulas import FormulaImages
@@ -61,7 +62,7 @@ class TranscriptPanel(QWidget):
         self.view.block_clicked.connect(self.block_clicked)
         self.view.edit_wanted.connect(self.edit_block)
         self.view.verticalScrollBar().valueChanged.connect(lambda _: self.editor.keep())
-        self.editor.finished.connect(self.corrected)
+        self.editor.finished.connect(self._take)
         self.find_bar.sought.connect(self._seek)
         self.find_bar.stepped.connect(self.step)
         self.find_bar.closed.connect(self._stop_finding)
@@ -183,12 +184,18 @@ class TranscriptPanel(QWidget):
         """Open the editor over block `index`."""
         if self._editable and not self.shows_source and not self.filling and 0 <= index < len(self._blocks):
             self.view.light(index, reveal=True)
+            text = self._blocks[index].text
             self.editor.edit(
                 index,
-                self._blocks[index].text,
+                table_text.shown(text),
                 self.view.block_rect(index),
                 self.view.document().defaultFont(),
+                tabs=table_text.is_plain(text),
             )
+
+    def _take(self, index: int, text: str) -> None:
+        """Block `index` was corrected in the editor."""
+        self.corrected.emit(index, table_text.written(text, self._blocks[index].text))
 
     def update_block(self, index: int, block: Block) -> None:
         """Block `index` was corrected."""

@@ -445,6 +445,10 @@
         <source>Click elsewhere or press Ctrl+Return to keep the text, Escape to leave it as it was</source>
         <translation>Fai clic altrove o premi Ctrl+Invio per tenere il testo, Esc per lasciarlo com&apos;era</translation>
     </message>
+    <message>
+        <source>Tabs part the cells of a row. {0}</source>
+        <translation>I tabulatori separano le celle di una riga. {0}</translation>
+    </message>
 </context>
 <context>
     <name>Clipboard</name>
@@ -632,6 +636,10 @@
     <message>
         <source>{0} left</source>
         <translation>ne restano {0}</translation>
+    </message>
+    <message>
+        <source>Nothing was written</source>
+        <translation>Non è stato scritto nulla</translation>
     </message>
 </context>
 <context>
@@ -1273,6 +1281,14 @@
     <message>
         <source>Turn around</source>
         <translation>Capovolgi</translation>
+    </message>
+    <message>
+        <source>Turn right</source>
+        <translation>A destra</translation>
+    </message>
+    <message>
+        <source>Turn left</source>
+        <translation>A sinistra</translation>
     </message>
 </context>
 <context>

@@ -16,7 +16,6 @@ from leggio.pages.model import PageModel
 from leggio.pages.pictures import PagePictures
 from leggio.reading.session import Session
 from leggio.settings.store import SettingsStore
-from leggio.window.actions import translated
 from leggio.window.choice import PageChoice
 from leggio.window.presenter import Presenter
 
@@ -71,9 +70,9 @@ class PageActions(QObject):
             return []
         # A page on its side mostly gives nothing, one that is upside down letters that look alike.
         upside_down = (self.tr("Turn around"), lambda: self._turn([item], 180, read=True))
-        sides: list[Choice] = [
-            (translated("Turn right"), lambda: self._turn([item], 90, read=True)),
-            (translated("Turn left"), lambda: self._turn([item], 270, read=True)),
+        sides: list[Choice] = [  # three buttons stand in a narrow panel: translations are short
+            (self.tr("Turn right"), lambda: self._turn([item], 90, read=True)),
+            (self.tr("Turn left"), lambda: self._turn([item], 270, read=True)),
         ]
         return [upside_down, *sides] if hardly else [*sides, upside_down]
 

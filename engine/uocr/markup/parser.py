@@ -182,7 +182,7 @@ class MarkupParser:
                 self._content(end - start)
                 self._tables.tags.add(self._length - len(mark))
                 return
-            self._problem(f"a {mark} that has no place there was left out", self._offset)
+            self._problem(f"the model wrote {mark} where it has no place; it was left out", self._offset)
             self._leave_out(end - start)
 
     @property
@@ -224,7 +224,8 @@ class MarkupParser:
         """What looked like a tag, up to `end` of the buffer, is none: words in it are text outside every box."""
         shown = self._tag_marks[-1][1] if self._awaits_det else min(end, TAG_LIMIT)
         within = f" within {TAG_LIMIT} characters" if end > TAG_LIMIT else ""
-        self._problem(f"the tag {shorten(self._buffer[:shown])} {why}{within}; left out", self._offset)
+        begun = shorten(self._buffer[:shown])
+        self._problem(f"the model wrote a tag that {why}{within}; it was left out: {begun}", self._offset)
         marks, self._tag_marks = self._tag_marks, []
         if self._block_has_tag:
             self._close_block()
