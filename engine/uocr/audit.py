@@ -123,8 +123,12 @@ def _regions(ink: NDArray[np.bool_]) -> list[Region]:
         part = padded[top:bottom, left:right]
         if not _is_crease(part) and not _is_crease(part.T):
             regions.append(region)
-    apart = [region for region in regions if not any(_holds(other, region) for other in regions)]
-    return sorted(apart, key=lambda region: (region[1], region[0]))
+    return sorted(_apart(regions), key=lambda region: (region[1], region[0]))
+
+
+def _apart(regions: list[Region]) -> list[Region]:
+    """Without those that lie in another."""
+    return [region for region in regions if not any(_holds(other, region) for other in regions)]
 
 
 def _joined(regions: list[Region], boxes: Sequence[Region]) -> list[Region]:
@@ -143,7 +147,7 @@ def _joined(regions: list[Region], boxes: Sequence[Region]) -> list[Region]:
                 break
         else:
             joined.append(region)
-    return joined
+    return _apart(joined)
 
 
 def _meet(region: Region, other: Region) -> bool:
