@@ -25,6 +25,7 @@
 #define GPU_CHOOSE_BLOCKS 64 /* threadgroups that look at logits */
 #define GPU_FINITE_BLOCKS 64
 #define GPU_HISTORY 1024 /* ids on the device: prompt tail and output */
+#define GPU_PERIOD 4     /* of what repeats at once, at most (UOCR_NGRAM_PERIOD) */
 
 /* What rows of a matrix product are made of. */
 #define GPU_SOURCE_ROWS 0
@@ -138,7 +139,7 @@ typedef struct gpu_choose_part { /* of one threadgroup of choose_blocks */
 } gpu_choose_part;
 
 typedef struct gpu_guard_args {
-    uint32_t size, window; /* n-gram, newest ids that are searched */
+    uint32_t size, cycle, window; /* n-gram, the same at distances up to GPU_PERIOD, newest ids that are searched */
     uint32_t allowed;      /* ids that are never banned */
 } gpu_guard_args;
 

@@ -137,23 +137,22 @@ kernel void history_append(device const gpu_choice *choice [[buffer(0)]],
 
 // Bans every id that would complete an n-gram which the newest `window` ids already hold, as
 // engine/src/ngram.c does: an n-gram that begins in the window and whose first size - 1 ids equal the newest
-// size - 1 bans its last id. One simdgroup; the list is in order of place, without the ids that are always
+// size - 1 bans its last id; what repeats at once is banned after `cycle` ids. One simdgroup; the list is in order of place, without the ids that are always
 // allowed, possibly with one id twice.
 kernel void guard_ban(device const gpu_history *history [[buffer(0)]], constant int *allowed [[buffer(1)]],
                       device int *banned [[buffer(2)]], device uint *banned_count [[buffer(3)]],
                       constant gpu_guard_args &args [[buffer(4)]], uint lane [[thread_index_in_simdgroup]]) {
-    const uint count = history->count, tail = args.size - 1,
-               window = min(min(args.window, count), uint(GPU_HISTORY));
-    const uint first = count - window;
+    const uint count = history->count, window = min(min(args.window, count), uint(GPU_HISTORY));
     uint found = 0;
-    for (uint base = first; base + tail < count; base += 32) {
-        const uint at = base + lane;
-        bool match = at + tail < count;
+    for (uint base = 0; base < window; base += 32) {
+        const uint at = count - window + base + lane, distance = count - at; // of the id that may be banned
+        const uint tail = (distance <= GPU_PERIOD ? args.cycle : args.size) - 1;
+        bool match = base + lane < window && distance + args.size - 1 <= args.window && distance + tail <= window;
         for (uint i = 0; i < tail && match; i++)
-            match = history->id[(at + i) % GPU_HISTORY] == history->id[(count - tail + i) % GPU_HISTORY];
+            match = history->id[(at - tail + i) % GPU_HISTORY] == history->id[(count - tail + i) % GPU_HISTORY];
         int id = -1;
         if (match) {
-            id = history->id[(at + tail) % GPU_HISTORY];
+            id = history->id[at % GPU_HISTORY];
             match = !is_banned(allowed, args.allowed, uint(id));
         }
         const uint mine = match ? 1 : 0, before = simd_prefix_exclusive_sum(mine);

@@ -116,6 +116,7 @@ typedef struct uocr_plan {
     uint32_t loop_guard_hits;  /* verdict "loop": the guard changed the choice this often in the last loop_history */
     uint32_t loop_history;     /* steps; 0: no verdict. Usual: 8 of 256 */
     uint32_t loop_period_max;  /* guard off: last loop_history ids repeat with at most this period. Usual: 94 or 990 */
+    uint32_t ngram_cycle; /* repeat guard: ids that may repeat at once with a period of 1 to 4; 0: ngram_size */
 } uocr_plan;
 
 enum {

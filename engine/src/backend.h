@@ -83,7 +83,7 @@ typedef struct uocr_ahead uocr_ahead;
 
 typedef struct uocr_ahead_rules { /* what may be chosen */
     size_t usable;                 /* ids below this */
-    uint32_t guard_size, guard_window; /* of the repeat guard; size 0: off */
+    uint32_t guard_size, guard_cycle, guard_window; /* of the repeat guard (ngram.h); size 0: off */
     const int32_t *allow;              /* ids that the guard never bans; must outlive the object */
     uint32_t allow_count;
     int32_t never; /* an id that is no choice at all, -1: none. uocr_choice.unguarded is never this one */

@@ -4,7 +4,7 @@
  * max(0, L - W) <= i < L - n + 1 where S[i .. i + n - 2] equals the last n - 1 ids. Seen by distance d = L -
  * n + 1 - i, that is 1 <= d <= W - n + 1 where the last n - 1 ids each equal the id d places earlier: the
  * table of repeats.h. The banned id is the one d - 1 places before the newest. Ids older than W never matter,
- * so none are kept. */
+ * so none are kept. For the shortest distances n is `cycle`. */
 #include "ngram.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@
 #include "repeats.h"
 
 struct uocr_ngram {
-    uint32_t size, allow_count;
+    uint32_t size, cycle, allow_count;
     size_t bytes; /* of this block */
     uocr_repeats repeats;
     int32_t *banned; /* [distances] */
@@ -64,9 +64,9 @@ static bool is_allowed(const uocr_ngram *guard, int32_t id) {
     return low < guard->allow_count && guard->allow[low] == id;
 }
 
-uocr_ngram *uocr_ngram_create(uocr_memory *memory, uint32_t size, uint32_t window, const int32_t *allow,
-                              uint32_t allow_count) {
-    assert(size >= 1 && window <= UOCR_NGRAM_MAX_WINDOW);
+uocr_ngram *uocr_ngram_create(uocr_memory *memory, uint32_t size, uint32_t cycle, uint32_t window,
+                              const int32_t *allow, uint32_t allow_count) {
+    assert(cycle >= 1 && cycle <= size && window <= UOCR_NGRAM_MAX_WINDOW);
     const size_t bytes = block_bytes(size, window, allow_count);
     uocr_ngram *guard = uocr_memory_alloc(memory, UOCR_MEMORY_TRANSIENT, bytes);
     if (guard == NULL) return NULL;
@@ -74,6 +74,7 @@ uocr_ngram *uocr_ngram_create(uocr_memory *memory, uint32_t size, uint32_t windo
     const uint32_t d = distances(size, window);
     int32_t *storage = (int32_t *)(guard + 1);
     guard->size = size;
+    guard->cycle = cycle;
     guard->bytes = bytes;
     uocr_repeats_begin(&guard->repeats, d, storage);
     guard->banned = storage + uocr_repeats_bytes(d) / sizeof *storage;
@@ -96,7 +97,8 @@ const int32_t *uocr_ngram_banned(uocr_ngram *guard, size_t *count) {
     const uocr_repeats *repeats = &guard->repeats;
     size_t found = 0;
     for (uint32_t d = 1; d <= repeats->known; d++) {
-        if (repeats->run[d - 1] + 1 < guard->size) continue;
+        uint32_t size = d <= UOCR_NGRAM_PERIOD ? guard->cycle : guard->size;
+        if (repeats->run[d - 1] + 1 < size) continue;
         int32_t id = uocr_repeats_id(repeats, d);
         if (!is_allowed(guard, id)) guard->banned[found++] = id;
     }

@@ -111,6 +111,8 @@ static uocr_status check_guard(const uocr_config *config, const uocr_plan *plan,
         }
     }
     request->ngram_size = plan->ngram_size;
+    request->ngram_cycle =
+        plan->ngram_cycle > 0 && plan->ngram_cycle < plan->ngram_size ? plan->ngram_cycle : plan->ngram_size;
     request->ngram_window = plan->ngram_size > 0 ? plan->ngram_window : 0;
     request->allow_count = plan->guard_allow_count;
     request->allow = plan->guard_allow;

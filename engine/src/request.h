@@ -13,7 +13,7 @@ typedef struct uocr_request {
     uint32_t max_new, ring;
     uint32_t usable; /* ids below this may be chosen */
     bool ignore_eos;
-    uint32_t ngram_size, ngram_window, allow_count;
+    uint32_t ngram_size, ngram_cycle, ngram_window, allow_count;
     uint32_t loop_hits, loop_history, loop_period;
     const int32_t *prompt_ids, *allow; /* the caller's until uocr_run_begin copies them */
 } uocr_request;

@@ -28,8 +28,8 @@ uocr_status uocr_sampler_create(uocr_memory *memory, const uocr_request *request
     *sampler = (uocr_sampler){0};
     sampler->banned = uocr_memory_alloc(memory, UOCR_MEMORY_TRANSIENT, banned_bytes(request));
     if (request->ngram_size > 0) {
-        sampler->guard = uocr_ngram_create(memory, request->ngram_size, request->ngram_window, request->allow,
-                                           request->allow_count);
+        sampler->guard = uocr_ngram_create(memory, request->ngram_size, request->ngram_cycle, request->ngram_window,
+                                           request->allow, request->allow_count);
     }
     if (request->loop_history > 0) {
         sampler->loop = uocr_loop_create(memory, &options);
@@ -118,6 +118,7 @@ uocr_status uocr_sampler_next(const uocr_model *model, const uocr_request *reque
 uocr_ahead_rules uocr_sampler_rules(const uocr_model *model, const uocr_request *request) {
     return (uocr_ahead_rules){.usable = request->usable,
                               .guard_size = request->ngram_size,
+                              .guard_cycle = request->ngram_cycle,
                               .guard_window = request->ngram_window,
                               .allow = request->allow,
                               .allow_count = request->allow_count,

@@ -169,6 +169,7 @@ class Plan:
     loop_guard_hits: int = 8
     loop_history: int = 256
     loop_period_max: int = 94
+    ngram_cycle: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,7 @@ class Reader:
             loop_guard_hits=settings.loop_guard_hits,
             loop_history=settings.loop_history,
             loop_period_max=LOOP_PERIOD_SEVERAL if several else LOOP_PERIOD_ONE_PAGE,
+            ngram_cycle=guard.get("cycle", 0) if settings.ngram_size is None else 0,
         )
 
     # -- reading -----------------------------------------------------------------------------------------------

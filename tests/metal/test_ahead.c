@@ -17,7 +17,7 @@ static void count_choices(void *unused, const gpu_dispatch *dispatch, const msl_
 }
 
 typedef struct guarded {
-    uint32_t size, window;
+    uint32_t size, cycle, window;
     size_t prompt, steps;
     int32_t allow[2];
     uint32_t allow_count;
@@ -41,11 +41,11 @@ static void one_case(ops *o, const guarded *g, unsigned *acted) {
     int32_t prompt[MOST_PROMPT];
     for (size_t i = 0; i < g->prompt; i++) prompt[i] = (int32_t)uniform(o, 0, 4);
     const uocr_ahead_operators *operators = b->ahead;
-    uocr_ahead_rules rules = {USABLE, g->size, g->window, g->allow, g->allow_count, g->never};
+    uocr_ahead_rules rules = {USABLE, g->size, g->cycle, g->window, g->allow, g->allow_count, g->never};
     uocr_ahead *ahead = NULL;
     expect_ok(o, "create", operators->create(b, &rules, prompt, g->prompt, &ahead));
     uocr_ngram *ngram =
-        g->size ? uocr_ngram_create(&memory, g->size, g->window, g->allow, g->allow_count) : NULL;
+        g->size ? uocr_ngram_create(&memory, g->size, g->cycle, g->window, g->allow, g->allow_count) : NULL;
     weight table = weight_random(o, UOCR_Q8, 1, VOCAB, COLS, 1);
     uocr_tensor logits[UOCR_AHEAD], row[UOCR_AHEAD];
     double *values[UOCR_AHEAD], zero[COLS] = {0};
@@ -86,9 +86,9 @@ static void one_case(ops *o, const guarded *g, unsigned *acted) {
 
 int main(void) {
     static const guarded cases[] = {
-        {3, 40, 30, 40, {0}, 0, -1},     {2, 16, 5, 60, {1}, 1, -1},       {1, 3, 0, 20, {0}, 0, -1},
-        {5, 1024, 1200, 20, {0}, 0, -1}, {4, 128, 1030, 30, {2, 0}, 2, 3}, {0, 0, 10, 12, {0}, 0, 1},
-        {6, 4, 50, 12, {0}, 0, -1},
+        {3, 3, 40, 30, 40, {0}, 0, -1},     {2, 2, 16, 5, 60, {1}, 1, -1},       {1, 1, 3, 0, 20, {0}, 0, -1},
+        {5, 5, 1024, 1200, 20, {0}, 0, -1}, {4, 4, 128, 1030, 30, {2, 0}, 2, 3}, {0, 0, 0, 10, 12, {0}, 0, 1},
+        {6, 6, 4, 50, 12, {0}, 0, -1},      {9, 3, 40, 30, 60, {0}, 0, -1},      {7, 3, 8, 1040, 60, {2}, 1, -1},
     };
     uocr_config config = {.head_dim = 64};
     uocr_error error = {.size = sizeof error};
@@ -110,7 +110,7 @@ int main(void) {
         uocr_ahead_rules rules;
         bool taken;
     } limits[] = {
-        {"the widest window", {.usable = 1026, .guard_size = 3, .guard_window = 1024, .never = -1}, true},
+        {"the widest window", {.usable = 1026, .guard_size = 3, .guard_cycle = 3, .guard_window = 1024, .never = -1}, true},
         {"a window beyond the ring", {.usable = 5000, .guard_size = 3, .guard_window = 1025, .never = -1}, false},
         {"a window of a guard that is off", {.usable = 5000, .guard_window = 9000, .never = -1}, true},
         {"so few ids that all could be banned", {.usable = 41, .guard_size = 3, .guard_window = 40, .never = 1}, false},

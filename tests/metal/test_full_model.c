@@ -295,7 +295,7 @@ int main(void) {
            (double)(read - cache) / 1e6, (double)floor_bytes / 1e6, (double)cache / 1e6);
 
     static const int32_t prompt[] = {0, 1, 2};
-    uocr_ahead_rules rules = {.usable = config.usable_vocab, .guard_size = 35, .guard_window = 1024, .never = -1};
+    uocr_ahead_rules rules = {.usable = config.usable_vocab, .guard_size = 35, .guard_cycle = 35, .guard_window = 1024, .never = -1};
     CHECK(backend->ahead->takes(&rules));
     uocr_ahead *ahead;
     CHECK_EQUAL(backend->ahead->create(backend, &rules, prompt, 3, &ahead), UOCR_OK);

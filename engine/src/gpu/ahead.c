@@ -71,7 +71,10 @@ static void choice_argument(gpu_dispatch *d, uint32_t index, const uocr_ahead *a
 
 static uocr_status ban(uocr_ahead *a) {
     static const int32_t nothing = -1;
-    gpu_guard_args args = {a->rules.guard_size, a->rules.guard_window, a->rules.allow_count};
+    gpu_guard_args args = {.size = a->rules.guard_size,
+                           .cycle = a->rules.guard_cycle,
+                           .window = a->rules.guard_window,
+                           .allowed = a->rules.allow_count};
     gpu_dispatch d = gpu_kernel("guard_ban", 1, 32);
     history_argument(&d, 0, a);
     gpu_bytes(&d, 1, args.allowed ? a->rules.allow : &nothing,
