@@ -68,11 +68,12 @@ def quality(report: dict[str, Any]) -> str:
                 f["cpu_seconds_a_page"], round(f["peak_mebibytes"]), f"{f['loops']}, {f['cut_short']}, {f['failed']}"])
     parts.append(table(["set", "pages", "reader", "CER %", "WER %", "order", "IoU", "s", "MB", "loop, cut, failed"],
                        rows))
-    teds = [(reader, f["table_teds"]) for s in report["sets"].values() for reader, f in s["readers"].items()
+    teds = [(name, reader, f["table_teds"]) for name, s in report["sets"].items() for reader, f in s["readers"].items()
             if f["table_teds"] is not None]
     if teds:
-        named = ", ".join(f"{reader} {value}" for reader, value in teds)
-        parts.append(f"\nTables, mean TEDS (0 to 1): {named}.\n")
+        by_set = "; ".join(f"{name}: " + ", ".join(f"{reader} {value}" for of, reader, value in teds if of == name)
+                           for name in dict.fromkeys(name for name, _, _ in teds))
+        parts.append(f"\nTables, mean TEDS (0 to 1) of the pages that hold any: {by_set}.\n")
     return "\n".join(parts) + "\n"
 
 
@@ -103,7 +104,8 @@ def held_out(report: dict[str, Any]) -> str:
     rows.append(["all", report["engine_rate"], report["torch_rate"]])
     return (
         f"## The engine against the PyTorch weights\n\n{report['pages']} held-out pages, {report['characters']:,} "
-        f"characters: `{report['model']['name']}` in {report['model']['quantisation']}, FAST, and the same "
+        f"characters: `{report['model']['name']}` in {report['model']['quantisation']}, "
+        f"{report['model']['precision'].upper()}, and the same "
         f"checkpoint in float32 in PyTorch (weights {report['checkpoint'][:16]}). Character errors in percent:\n\n"
         + table(["set", "engine", "PyTorch"], rows)
         + f"\n\nDifference {report['difference'][0]:+.3f} points, 95 % interval of the paired bootstrap {low:+.3f} to "

@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from uocr import models
 
 from bench import report
 from bench.gate.choices import MODULES
 from bench.gate.figures import figures
 from bench.gate.scoring import PageResult
 from bench.quality import confidence
+from bench.quality.stored import model_facts
 from tests.bench.test_confidence import MIXED
 
 
@@ -47,7 +49,7 @@ def quality_report() -> dict:
 
 
 def held_out_report() -> dict:
-    return {"model": {"name": "m", "quantisation": "q8"}, "checkpoint": "abc", "pages": 4, "characters": 400,
+    return {"model": {"name": "m", "quantisation": "q8", "precision": "integer"}, "checkpoint": "abc", "pages": 4, "characters": 400,
             "engine_rate": 1.0, "torch_rate": 0.9, "difference": [0.1, -0.1, 0.15], "by_set": {"density 0": [1.0, 0.9]},
             "blocks": 9, "equal_boxes": 98.0, "pages_with_equal_text": 3, "bound": 0.2, "boxes_bound": 95.0,
             "ended_pages": 4, "ended_difference": [0.1, -0.1, 0.15]}
@@ -69,7 +71,8 @@ def test_every_part_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
     assert "| 1, 0, 0 |" in text, "loops, texts cut short, failures"
     assert "libuocr 0; peer 1.2. 2 processors" in text
     assert "| inventions on 1 pages |" in text
-    assert "uocr 0.5, peer 0.5" in text
+    assert "tables: uocr 0.5, peer 0.5" in text
+    assert "`m` in q8, INTEGER, and the same checkpoint" in text
     assert "below **0.71**" in text
     assert "Difference +0.100 points, 95 % interval of the paired bootstrap -0.100 to +0.150" in text
     assert "| 3.000 | +2.000 (+2.000 to +2.000) | 1; +2.000 | 1 |" in text
@@ -84,3 +87,9 @@ def test_a_missing_part_names_its_command(tmp_path: Path, monkeypatch: pytest.Mo
     for name, command in (("quality.json", "bench.quality"), ("confidence.json", "bench.quality"),
                           ("held-out.json", "bench.held_out"), ("gate.json", "bench.gate")):
         assert f"`{name}` is not stored yet; `python -m {command}` makes it." in text
+
+
+def test_facts_tell_the_precision_that_the_engine_takes() -> None:
+    built_in = models.obtain(None)
+    assert model_facts(built_in, "fast")["precision"] == "integer"
+    assert model_facts(built_in, "exact")["precision"] == "exact"
