@@ -49,7 +49,8 @@ def quality_report() -> dict:
 
 
 def held_out_report() -> dict:
-    return {"model": {"name": "m", "quantisation": "q8", "precision": "integer"}, "checkpoint": "abc", "pages": 4, "characters": 400,
+    return {"model": {"name": "m", "quantisation": "q8", "precision": "integer"}, "checkpoint": "abc", "pages": 4,
+            "characters": 400,
             "engine_rate": 1.0, "torch_rate": 0.9, "difference": [0.1, -0.1, 0.15], "by_set": {"density 0": [1.0, 0.9]},
             "blocks": 9, "equal_boxes": 98.0, "pages_with_equal_text": 3, "bound": 0.2, "boxes_bound": 95.0,
             "ended_pages": 4, "ended_difference": [0.1, -0.1, 0.15]}
