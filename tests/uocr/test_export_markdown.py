@@ -299,6 +299,41 @@ def test_two_lists_in_a_row_keep_their_numbers(tmp_path):
     assert len(re.findall("<ol>", seen)) == 2
 
 
+@pytest.mark.parametrize(
+    ("blocks", "lists"),
+    [
+        (("- a", "- b", "- c"), 1),
+        (("- a\n- b", "- c"), 1),
+        (("- a\n- b", "- c\n- d"), 2),
+        (("1. a", "2. b\n3. c", "4. d\n5. e"), 1),
+        (("1. a\n2. b", "1. c"), 2),
+        (("1. a", "2) b"), 2),
+        (("- a", "1. b"), 2),
+        (("- a", "words", "- b"), 2),
+    ],
+)
+def test_items_in_blocks_of_their_own_are_one_list(tmp_path, blocks, lists):
+    """Lists that only stand below each other stay two."""
+    for suffix in ("md", "html"):
+        export(document(page(*(("text", text) for text in blocks))), tmp_path / f"a.{suffix}")
+    written = (tmp_path / "a.md").read_text()
+    assert written.count("<!-- -->") == lists - 1 - ("words" in blocks)
+    for seen in (RENDERER.render(written), (tmp_path / "a.html").read_text()):
+        assert len(re.findall("<[ou]l", seen)) == lists
+        assert len(re.findall("<li", seen)) == sum(text.count("\n") + 1 for text in blocks) - ("words" in blocks)
+
+
+def test_a_table_that_lost_cells_says_so(tmp_path):
+    rows = "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>"
+    told = "in the table of block 2, 1 of 2 rows has fewer cells than the widest row"
+    for suffix in ("md", "txt", "html", "json"):
+        done = tmp_path / f"a.{suffix}"
+        export(document(page(("text", "words"), ("table", rows))), done)
+        assert f"Page 1: {told}" in done.read_text()
+        export(document(page(("table", rows.replace("<td>c", "<td>c</td><td>")))), done, overwrite=True)
+        assert "fewer cells" not in done.read_text()
+
+
 def test_pages_from_an_iterator(tmp_path):
     done = export(many_pages(3), tmp_path / "a.md", page_images=page_picture)
     assert done.pages == 3

@@ -6,6 +6,7 @@ The one place that decides what a block is; writers only write.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from uocr.document import Block, Box, FinishReason, Page
@@ -65,6 +66,8 @@ _HEADING = re.compile(r"(#{1,6})[ \t]+")
 _BULLET = re.compile(r"[ \t]*[-*+•●▪◦‣·][ \t]+(?=\S)")
 _NUMBER = re.compile(r"[ \t]*([0-9]{1,9})([.)])[ \t]+(?=\S)")
 
+_TABLE_END = re.compile(r"</table\s*>\s*\Z", re.IGNORECASE)
+
 _BLANK = Run(Kind.TEXT, " ")
 
 
@@ -88,6 +91,64 @@ def parts_of(block: Block) -> tuple[list[Part], int]:
             parts += _text_parts(table.outside, label)
         parts.append(table)
     return parts, replaced
+
+
+def uneven_tables(blocks: Sequence[Block]) -> list[str]:
+    """A sentence, without its full stop, for each block of a page whose table lost cells: rows differ in length.
+
+    A model that leaves an empty cell out moves the row's other values to the left, which the text alone hides.
+    """
+    told = []
+    for number, block in enumerate(blocks, 1):
+        if "<" not in block.text:
+            continue
+        short = height = 0
+        for is_table, piece in split_tables(_clean_text(block)[0]):
+            table = read_table(piece) if is_table else None
+            if table is None:
+                continue
+            if not _TABLE_END.search(piece):  # it was cut short, and so may be its last row
+                del table.rows[-1]
+            if table.rows and (fewer := table.short_rows()):
+                short, height = short + fewer, height + table.height
+        if short:
+            rows = "rows has" if short == 1 else "rows have"
+            told.append(
+                f"in the table of block {number}, {short} of {height} {rows} fewer cells than the widest row, so "
+                "values may stand in the wrong column; compare it with the page"
+            )
+    return told
+
+
+def joined_lists(parts: Iterable[Part]) -> Iterator[Part]:
+    """`parts` with lists that follow each other as one where they are: a model may make a block of every item.
+
+    Numbers that run on belong together; of bullets, where one of the two neighbours is a single item. All else are
+    lists of their own.
+    """
+    items: tuple[ListItem, ...] = ()
+    single = False  # the last of the joined lists is a single item
+    for part in parts:
+        if not isinstance(part, List):
+            yield from [List(items)] if items else []
+            items = ()
+            yield part
+            continue
+        if items and not _runs_on(items, part.items, one_alone=single or len(part.items) == 1):
+            yield List(items)
+            items = ()
+        items, single = (*items, *part.items), len(part.items) == 1
+    yield from [List(items)] if items else []
+
+
+def _runs_on(before: Sequence[ListItem], after: Sequence[ListItem], *, one_alone: bool) -> bool:
+    last = next((item for item in reversed(before) if item.level == 0), None)
+    first = after[0]
+    if last is None or first.level or (last.number is None) != (first.number is None):
+        return False
+    if last.number is None or first.number is None:
+        return one_alone
+    return first.delimiter == last.delimiter and first.number == last.number + 1
 
 
 def _clean_text(block: Block) -> tuple[str, int]:
@@ -281,4 +342,5 @@ def notice_of(page: Page) -> str | None:
         told.append(f"{name}: no text was found, though there is ink on it; {reasons()}.")
     if (doubt := doubt_of(page)) is not None:
         told.append(f"{name}: {doubt}.")
+    told += [f"{name}: {uneven}." for uneven in uneven_tables(page.blocks)]
     return " ".join(told) or None

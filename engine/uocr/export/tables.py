@@ -57,6 +57,14 @@ class Table:
                 places[cell.row][cell.column] = cell
         return places
 
+    def short_rows(self) -> int:
+        """How many rows have fewer places under their cells, and under those that reach into them, than the widest."""
+        covered = [0] * self.height
+        for cell in (cell for row in self.rows for cell in row):
+            for y in range(cell.row, min(cell.row + cell.rows, self.height)):
+                covered[y] += cell.columns
+        return sum(count < max(covered) for count in covered)
+
 
 _TABLE_TAG = re.compile(r"<(/?)table(?:\s[^<>]*)?/?>", re.IGNORECASE)
 _STRUCTURE = "table|thead|tbody|tfoot|caption|tr|td|th"

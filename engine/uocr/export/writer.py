@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from uocr.document import Document, Page
-from uocr.export.content import Part, parts_of, places_of
+from uocr.export.content import Part, joined_lists, parts_of, places_of
 from uocr.export.notes import Notes
 from uocr.export.pictures import PageCrops, PageImages, PictureFolder
 
@@ -62,18 +62,18 @@ class Writer(ABC):
         """Close the file without completing it; never raises."""
 
     def parts(self, page: Page) -> Iterator[Part]:
-        """The parts of all blocks of `page`; characters that had to be replaced are told in the job's notes."""
+        """The parts of all blocks of `page`, items of one list together.
+
+        Characters that had to be replaced are told in the job's notes.
+        """
         if page.located is not None:
             parts, replaced = places_of(page)
             yield from parts
             self.note_replaced(page, replaced)
             return
-        replaced = 0
-        for block in page.blocks:
-            parts, count = parts_of(block)
-            replaced += count
-            yield from parts
-        self.note_replaced(page, replaced)
+        pairs = [parts_of(block) for block in page.blocks]
+        yield from joined_lists(part for parts, _ in pairs for part in parts)
+        self.note_replaced(page, sum(count for _, count in pairs))
 
     def note_replaced(self, page: Page, count: int) -> None:
         """Tell that `count` characters of `page` could not be written as they are."""

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from uocr.document import Block, Box, Token
+from uocr.export.content import uneven_tables
 from uocr.markup.confidence import TokenSpans, geometric_mean, words_of
 from uocr.markup.events import BlockFinished, BlockStarted, BlockText, Event, PageMark, Problem
 from uocr.markup.marks import DET_CLOSE, DET_OPEN, PAGE_MARK, REF_CLOSE, REF_OPEN, Marks, is_broken_mark
@@ -132,6 +133,8 @@ class MarkupParser:
             if self._untold:
                 self._section.problems.append(f"{self._untold} more problems of the same kinds")
             self._pages = self._assign_pages()
+            for page in self._pages:  # first: they change what the page says
+                page.problems[:0] = uneven_tables(page.blocks)
             self.last_events = self._take_events()
         return [block for page in self._pages for block in page.blocks]
 

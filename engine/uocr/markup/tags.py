@@ -66,6 +66,9 @@ def read_tag(body: str, ref_label: str | None = None) -> Tag | None:
             tag.numbers.extend((group.start(1) + m.start(), group.start(1) + m.end())
                                for m in _NUMBER.finditer(group.group(1)))
     tag.boxes = tuple(boxes)
+    if len(boxes) < len(groups):
+        what = "one of the places" if boxes else "the place"
+        tag.problems.append(f"{what} of a paragraph is not known; its text is kept")
     return tag
 
 
@@ -102,14 +105,13 @@ def grammar_length(body: str) -> int:
 
 
 def _read_box(inside: str, problems: list[str]) -> Box | None:
-    """Four numbers into a box with its corners in order, on the page; changes are told in `problems`."""
+    """Four numbers into a box with its corners in order, on the page; None for anything else.
+
+    What is changed is told in `problems`.
+    """
     shown = shorten(f"[{inside}]")
     parts = [part.strip() for part in inside.split(",")]
-    if not all(_NUMBER.fullmatch(part) for part in parts):
-        problems.append(f"the box {shown} is not made of numbers; the block has none")
-        return None
-    if len(parts) != 4:
-        problems.append(f"the box {shown} has {len(parts)} numbers instead of 4; the block has none")
+    if len(parts) != 4 or not all(_NUMBER.fullmatch(part) for part in parts):
         return None
     values = [float(part) for part in parts]
     if any(value < 0 or value > BOX_SCALE for value in values):
