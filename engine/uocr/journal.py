@@ -89,8 +89,8 @@ class Journal:
         self.pages.append(page)
 
     def close(self, *, finished: bool = False) -> None:
-        """Close the journal; remove it when the job is `finished`. Closing twice is harmless."""
-        if finished and not self._file.closed:
+        """Close the journal; remove it when the job is `finished` or no page is in it. Closing twice is harmless."""
+        if (finished or not self.pages) and not self._file.closed:
             with contextlib.suppress(OSError):
                 self.path.unlink(missing_ok=True)
         self._file.close()

@@ -13,9 +13,11 @@ from .errors import InvalidRequest
 from .views import get_preset
 
 
-def _option(default: Any, help_text: str, low: int = 0, high: int = 2**31 - 1) -> Any:
-    """A field with its help; `low` and `high` bound a whole number."""
-    return field(default=default, metadata={"help": help_text, "low": low, "high": high})
+def _option(
+    default: Any, help_text: str, low: int = 0, high: int = 2**31 - 1, choices: tuple[int, ...] = ()
+) -> Any:
+    """A field with its help; `low` and `high` bound a whole number, or it is one of `choices`."""
+    return field(default=default, metadata={"help": help_text, "low": low, "high": high, "choices": choices})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class ReadSettings:
     preset: str | None = _option(None, "tiny, small, base, large, gundam or multi-page; default: the model's")
     prompt: str | None = _option(None, "text; <image> stands for the page, first if left out; default: the model's")
     locate: str | None = _option(None, "words to find: tell where they stand instead of reading, if the model can")
-    pages: str | None = _option(None, 'page range of a document, e.g. "1-3,7,-1"')
+    pages: str | None = _option(None, 'page range of a document, e.g. "1-3,7,-1"; "3-1" runs backwards')
     dpi: int = _option(300, "dots an inch at which PDF pages are drawn", 36, 1200)
     max_new_tokens: int = _option(0, "most tokens a page may take; 0: up to the model's last position")
     one_pass: bool = _option(False, "read all pages in one pass, if the model can")
@@ -36,7 +38,7 @@ class ReadSettings:
     loop_history: int = _option(256, "tokens looked back for the loop verdict; 0: no verdict")
     compat: str | None = _option(None, '"upstream": decode pictures exactly as the reference code does')
     password: str | None = _option(None, "for encrypted PDFs")
-    rotate: int = _option(0, "degrees clockwise, 0, 90, 180 or 270, before reading")
+    rotate: int = _option(0, "degrees clockwise, 0, 90, 180 or 270, before reading", choices=(0, 90, 180, 270))
     region: tuple[int, int, int, int] | None = _option(None, "left, top, right, bottom in page pixels: read only that")
 
     def __post_init__(self) -> None:
@@ -44,8 +46,13 @@ class ReadSettings:
             _check(f, getattr(self, f.name))
         if self.preset is not None:
             get_preset(self.preset)
-        if self.rotate not in (0, 90, 180, 270):
-            raise InvalidRequest(f"rotate is {self.rotate}; choose 0, 90, 180 or 270.")
+        if self.region is not None:
+            left, top, right, bottom = self.region
+            if right <= left or bottom <= top:
+                raise InvalidRequest(
+                    f"region is {left},{top},{right},{bottom}, which holds no pixel: give left, top, right and bottom, "
+                    "with right greater than left and bottom greater than top."
+                )
         if self.locate is not None:
             if not self.locate.strip():
                 raise InvalidRequest("locate is empty; give the words to find.")
@@ -88,5 +95,8 @@ def _check(f: Field[Any], value: Any) -> None:
             raise InvalidRequest(f"{f.name} is {value!r}; give {count or 'a list of'} whole numbers.")
     elif type(value).__name__ != kind:
         raise InvalidRequest(f"{f.name} is {value!r}; give {_WORDS[kind]}.")
+    elif choices := f.metadata["choices"]:
+        if value not in choices:
+            raise InvalidRequest(f"{f.name} is {value}; choose {', '.join(map(str, choices[:-1]))} or {choices[-1]}.")
     elif kind == "int" and not low <= value <= high:
         raise InvalidRequest(f"{f.name} is {value}; choose {low} to {high}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -182,6 +183,24 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_work(run, tmp_pat
         code, _, err = run("read", SCREENSHOT, "-o", f"{tmp_path}/{target}")
         assert code == errors.OutputFailed.exit_code
         assert "closed" in err and "cannot be written: writing there is not allowed" in err
+
+
+def test_a_folder_that_takes_no_file_is_found_before_any_work(run, tmp_path: Path, monkeypatch) -> None:
+    """Whatever its permissions say: folders of the system let the superuser in and have no place for a file."""
+    monkeypatch.setattr("uocr.cli.read.UnlimitedOCR", None)
+    real = os.open
+
+    def refused(path, *more, **named):
+        if Path(path).parent == tmp_path:
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(path))
+        return real(path, *more, **named)
+
+    monkeypatch.setattr(os, "open", refused)
+    for target in ("out.md", "out.d/", "new/out.md"):
+        code, _, err = run("read", SCREENSHOT, "-o", f"{tmp_path}/{target}")
+        assert code == errors.OutputFailed.exit_code
+        assert "cannot be written: writing there is not allowed; choose another place" in err
+    assert written(tmp_path) == []
 
 
 def test_a_folder_by_its_slash_and_none_left_behind(run, tmp_path: Path) -> None:
@@ -470,6 +489,15 @@ def test_resume_goes_on_after_the_pages_of_the_journal(run, tmp_path: Path) -> N
     assert run("read", leaflet, "--resume", "-q")[1] == whole  # a finished job leaves no journal
 
 
+def test_a_job_without_a_finished_page_leaves_no_journal(run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    code, _, err = run("read", SCREENSHOT, "--resume", "--locate", "x", "--model", str(BUILT_IN))
+    assert code == errors.InvalidRequest.exit_code and "was not trained to say where words stand" in err
+    assert written(tmp_path) == []
+    assert run("read", SCREENSHOT, "--resume", "--max-new-tokens", "5", "-q")[0] == 3
+    assert written(tmp_path) == []
+
+
 def test_ctrl_c_stops_cleanly_and_keeps_finished_pages(tmp_path: Path) -> None:
     """Under a name that says so: the final one is for the whole document."""
     target = tmp_path / "out.json"
@@ -563,6 +591,14 @@ def test_help_and_messages_speak_of_flags_as_they_are_typed(run, monkeypatch: py
     assert "f32, f16, q8 or q4" in run("convert", "--help")[1]
     assert "--guard-allow is 'x'" in run("read", "a.png", "--guard-allow", "x")[2]
     assert "--max-new-tokens is -1" in run("read", "a.png", "--max-new-tokens", "-1")[2]
+    assert "and with 0: 80 %" in text and "runs backwards" in text
+    for turn in ("-90", "45", "360"):
+        words = f"--rotate is {turn}; choose 0, 90, 180 or 270."
+        assert words in run("read", "a.png", "--rotate", turn)[2]
+    for region in ("500,500,400,600", "500,500,600,400", "5,5,5,9"):
+        code, _, err = run("read", "a.png", "--region", region)
+        assert code == errors.InvalidRequest.exit_code
+        assert f"--region is {region}" in err and "right greater than left" in err
 
 
 def test_arguments_are_checked_before_a_bar_is_drawn(run, tmp_path: Path) -> None:

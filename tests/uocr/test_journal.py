@@ -77,7 +77,8 @@ def test_what_changed_is_told_and_the_journal_stays(changes, told, tmp_path):
 
 def test_the_setting_that_changed_is_told_with_both_values(tmp_path):
     then = {"preset": "base", "region": (1, 2, 3, 4), "dpi": 300, "rotate": 0}
-    Journal.open(tmp_path / "j", KEY, then).close()
+    with Journal.open(tmp_path / "j", KEY, then) as log:
+        log.append(PAGES[0])
     now = {"preset": None, "region": (1, 2, 3, 4), "dpi": 200, "shear": 1}
     with pytest.raises(JournalMismatch) as caught:
         Journal.open(tmp_path / "j", KEY | {"settings": "6" * 64}, now)
@@ -89,8 +90,16 @@ def test_the_setting_that_changed_is_told_with_both_values(tmp_path):
 
 
 def test_details_alone_never_refuse_a_journal(tmp_path):
-    Journal.open(tmp_path / "j", KEY).close()
-    Journal.open(tmp_path / "j", KEY, {"dpi": 200}).close()
+    written(tmp_path / "j", PAGES[:1])
+    with Journal.open(tmp_path / "j", KEY, {"dpi": 200}) as log:
+        assert log.pages == PAGES[:1]
+
+
+def test_a_journal_without_a_page_is_removed(tmp_path):
+    """Nothing is lost with it, and it would only refuse the same job with other settings."""
+    with Journal.open(tmp_path / "j", KEY):
+        assert (tmp_path / "j").exists()
+    assert not (tmp_path / "j").exists()
 
 
 def test_a_key_without_a_part_does_not_fit(tmp_path):

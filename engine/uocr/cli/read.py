@@ -42,7 +42,10 @@ def read(
     model: Annotated[str | None, typer.Option(help="built-in, a pulled name or a .uocr file.")] = None,
     quant: Annotated[str | None, typer.Option(help="f32, f16, q8 or q4 of a named model.")] = None,
     memory_budget: Annotated[
-        str, typer.Option(help='For everything, e.g. "2 GB"; default: 80 % of this machine.', show_default=False)
+        str,
+        typer.Option(
+            help='For everything, e.g. "2 GB"; default, and with 0: 80 % of this machine.', show_default=False
+        ),
     ] = "0",
     threads: Annotated[int, typer.Option(help="0: all this process may use.")] = 0,
     precision: Annotated[str, typer.Option(help="fast, integer or exact.")] = "fast",

@@ -102,6 +102,10 @@ def check_folder(folder: Path, named: Path | None = None) -> None:
         number = errno.EACCES
     if number:
         raise failed(named or folder, OSError(number, os.strerror(number)))
+    try:  # permissions do not say all: in some folders of the system not even the superuser makes a file
+        _remove(_made_partial(folder / "probe"))
+    except OSError as error:
+        raise failed(named or folder, error) from error
 
 
 @contextlib.contextmanager
@@ -192,11 +196,22 @@ def _final(path: Path) -> Path:
 
 def _new_partial(path: Path, final: Path) -> Path:
     """Make the partial file, with the permissions of any new file."""
+    try:
+        return _made_partial(final)
+    except OSError as error:
+        raise failed(path, error) from error
+
+
+def _made_partial(final: Path) -> Path:
+    """A new, empty partial file beside `final`. Raises OSError."""
     partial = partial_name(final)
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    except OSError as error:
-        raise failed(path, error) from error
+    except FileNotFoundError as error:
+        if not final.parent.is_dir():
+            raise
+        # What a folder of the system answers that takes no files: it is there, and nothing can be made in it.
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES)) from error
     return partial
 
 
