@@ -75,11 +75,11 @@ def test_accepted_forms(text, expected):
     ("tag", "box", "problem"),
     [
         ("[10.4, 20.6, 30, 40]", (10, 21, 30, 40), None),
-        ("[-5, 10, 20, 30]", (0, 10, 20, 30), "beyond 0..999"),
-        ("[0, 0, 1400, 1200]", (0, 0, 999, 999), "beyond 0..999"),
-        (f"[1, 2, 3, {'9' * 4000}]", (1, 2, 3, 999), "beyond 0..999"),
-        ("[800, 700, 200, 100]", (200, 100, 800, 700), "swapped"),
-        ("[5, 5, 5, 9]", (5, 5, 5, 9), "empty"),
+        ("[-5, 10, 20, 30]", (0, 10, 20, 30), "goes beyond the page; it was cut"),
+        ("[0, 0, 1400, 1200]", (0, 0, 999, 999), "goes beyond the page; it was cut"),
+        (f"[1, 2, 3, {'9' * 4000}]", (1, 2, 3, 999), "goes beyond the page; it was cut"),
+        ("[800, 700, 200, 100]", (200, 100, 800, 700), "corners swapped; they were put in order"),
+        ("[5, 5, 5, 9]", (5, 5, 5, 9), "no width or no height; its text is kept"),
         ("[1, 2, 3]", None, PLACE_UNKNOWN),
         ("[1, 2, 3, 4, 5, 6, 7, 8]", None, PLACE_UNKNOWN),
         ("[1, 2, x, 4]", None, PLACE_UNKNOWN),
@@ -203,7 +203,7 @@ def test_a_trailing_end_of_sequence_mark_is_dropped_by_parse():
 
 def test_a_box_smaller_than_a_pixel_is_reported():
     text = "<|det|>text [10, 10, 11, 11]<|/det|>tiny"
-    assert "covers no pixel of the 500 x 400 page" in parse(text, 500, 400).problems[0]
+    assert "smaller than a pixel of the 500 x 400 page" in parse(text, 500, 400).problems[0]
     assert parse(text, 5000, 4000).problems == []
 
 

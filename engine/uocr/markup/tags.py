@@ -78,8 +78,7 @@ def boxes_without_pixels(tag: Tag, width: int, height: int) -> list[str]:
     for box in tag.boxes if width and height else ():
         left, top, right, bottom = box.pixels(width, height)
         if (left == right or top == bottom) and box.x1 != box.x2 and box.y1 != box.y2:
-            problems.append(f"the box [{box.x1}, {box.y1}, {box.x2}, {box.y2}] covers no pixel of the "
-                            f"{width} x {height} page")
+            problems.append(f"the place of a paragraph is smaller than a pixel of the {width} x {height} page")
     return problems
 
 
@@ -109,19 +108,18 @@ def _read_box(inside: str, problems: list[str]) -> Box | None:
 
     What is changed is told in `problems`.
     """
-    shown = shorten(f"[{inside}]")
     parts = [part.strip() for part in inside.split(",")]
     if len(parts) != 4 or not all(_NUMBER.fullmatch(part) for part in parts):
         return None
     values = [float(part) for part in parts]
     if any(value < 0 or value > BOX_SCALE for value in values):
-        problems.append(f"the box {shown} goes beyond 0..{BOX_SCALE}; cut at the edge of the page")
+        problems.append("the place of a paragraph goes beyond the page; it was cut at the edge")
     x1, y1, x2, y2 = (round(min(max(value, 0.0), float(BOX_SCALE))) for value in values)
     if x1 > x2 or y1 > y2:
-        problems.append(f"the box {shown} has its corners swapped; put in order")
+        problems.append("the place of a paragraph has its corners swapped; they were put in order")
     box = Box(min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2))
     if box.x1 == box.x2 or box.y1 == box.y2:
-        problems.append(f"the box {shown} is empty")
+        problems.append("the place of a paragraph has no width or no height; its text is kept")
     return box
 
 
