@@ -105,18 +105,18 @@ typedef struct uocr_plan {
     uint32_t global_size; /* pixels a side: a multiple of 64, 512..1280 */
     uint32_t crop_cols, crop_rows; /* grid of 640-pixel crops, 0 x 0 for none; only with pages == 1 */
     uint32_t prompt_count;
-    const int32_t *prompt_ids; /* image ids in one contiguous run, exactly as many as there are visual rows */
+    const int32_t *prompt_ids; /* image ids in one run, exactly as many as there are visual rows */
     uint32_t max_new_tokens;   /* 0: up to the model's last position */
     uint32_t ring_window;      /* 0: the model's */
     uint32_t ignore_eos;       /* non-zero: eos is never chosen (measurements) */
-    uint32_t allow_padding_ids; /* non-zero: ids the tokenizer cannot emit take part too (upstream's behaviour) */
+    uint32_t allow_padding_ids; /* non-zero: ids the tokenizer cannot emit take part (upstream's way) */
     uint32_t ngram_size, ngram_window; /* repeat guard over prompt and output; size 0: off */
     uint32_t guard_allow_count;        /* ids the guard never bans */
     const int32_t *guard_allow;
-    uint32_t loop_guard_hits;  /* verdict "loop": the guard changed the choice this often in the last loop_history */
-    uint32_t loop_history;     /* steps; 0: no verdict. Usual: 8 of 256 */
-    uint32_t loop_period_max;  /* guard off: last loop_history ids repeat with at most this period. Usual: 94 or 990 */
-    uint32_t ngram_cycle; /* repeat guard: ids that may repeat at once with a period of 1 to 4; 0: ngram_size */
+    uint32_t loop_guard_hits; /* verdict "loop": the guard acted this often in the last loop_history steps */
+    uint32_t loop_history;    /* 0: no verdict. Usual: 8 of 256 */
+    uint32_t loop_period_max; /* guard off: longest period of the last loop_history ids. Usual: 94, 990 */
+    uint32_t ngram_cycle;     /* as ngram_size, for 1 to 4 ids that repeat at once; 0: off */
 } uocr_plan;
 
 enum {
