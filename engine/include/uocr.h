@@ -108,12 +108,12 @@ typedef struct uocr_plan {
     const int32_t *prompt_ids; /* image ids in one run, exactly as many as there are visual rows */
     uint32_t max_new_tokens;   /* 0: up to the model's last position */
     uint32_t ring_window;      /* 0: the model's */
-    uint32_t ignore_eos;       /* non-zero: eos is never chosen (measurements) */
-    uint32_t allow_padding_ids; /* non-zero: ids the tokenizer cannot emit take part (upstream's way) */
+    uint32_t ignore_eos;       /* non-zero: never choose eos (measuring) */
+    uint32_t allow_padding_ids; /* non-zero: ids the tokenizer cannot emit take part */
     uint32_t ngram_size, ngram_window; /* repeat guard over prompt and output; size 0: off */
     uint32_t guard_allow_count;        /* ids the guard never bans */
     const int32_t *guard_allow;
-    uint32_t loop_guard_hits; /* verdict "loop": the guard acted this often in the last loop_history steps */
+    uint32_t loop_guard_hits; /* verdict "loop": the guard acted so often in loop_history steps */
     uint32_t loop_history;    /* 0: no verdict. Usual: 8 of 256 */
     uint32_t loop_period_max; /* guard off: longest period of the last loop_history ids. Usual: 94, 990 */
     uint32_t ngram_cycle;     /* as ngram_size, for 1 to 4 ids that repeat at once; 0: off */
