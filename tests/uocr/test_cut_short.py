@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pymupdf
 import pytest
-from uocr import FinishReason, UnlimitedOCR, errors, events, export, native
+from uocr import FinishReason, ReadSettings, UnlimitedOCR, errors, events, export, native
 from uocr.markup import BlockText
 from uocr.views import visual_tokens
 
@@ -53,6 +53,40 @@ def test_a_unit_longer_than_the_period_is_no_loop_yet(golden_model: Path) -> Non
 def test_text_that_repeats_a_little_is_no_loop(golden_model: Path) -> None:
     script = [i for n in range(60) for i in (*LINE, 100 + n)]
     assert scripted(golden_model, script) == ("length", len(script))
+
+
+def bans(model: Path, script: list[int], **guard: int) -> list[list[int]]:
+    """What the repeat guard would not have let in place of each of the given tokens."""
+    found: list[list[int]] = []
+    with native.Engine(model) as engine:
+        plan = native.Plan([engine.info().bos_id, 7, 9], pages=0, max_new_tokens=len(script), loop_history=0, **guard)
+        with engine.begin(plan) as run:
+            run.force_token(script[0])
+            for event in run.events():
+                if event.kind == native.TOKEN and event.done < len(script):
+                    found.append(list(run.bans()))
+                    run.force_token(script[event.done])
+    return found
+
+
+@pytest.mark.parametrize("unit", [[250], [250, 251, 252, 253]], ids=["one token", "four tokens"])
+def test_what_repeats_at_once_is_banned_sooner_than_what_repeats_later(golden_model: Path, unit: list[int]) -> None:
+    script = unit * (44 // len(unit))
+    found = bans(golden_model, script, ngram_size=35, ngram_cycle=16)
+    first = next(number for number, banned in enumerate(found) if banned)
+    assert first == 15 + len(unit) and found[first] == [script[first]]
+    plain = bans(golden_model, script, ngram_size=35)
+    assert next(number for number, banned in enumerate(plain) if banned) == 34 + len(unit)
+    later = [*LINE, 100] * 5  # a period of eight is no such run
+    assert not any(bans(golden_model, later, ngram_size=35, ngram_cycle=16))
+
+
+def test_the_built_in_model_has_a_limit_for_such_runs_unless_a_length_is_asked_for() -> None:
+    with UnlimitedOCR() as ocr:
+        assert ocr.front_end["ngram"]["cycle"] == 16
+        for asked, cycle in (({}, 16), ({"ngram_size": 35}, 0), ({"ngram_size": 0}, 0)):
+            _, plan = ocr._reader.plan_page(700, 900, ReadSettings(**asked))
+            assert (plan.ngram_size, plan.ngram_cycle) == (asked.get("ngram_size", 35), cycle)
 
 
 def dense_page(folder: Path) -> Path:
