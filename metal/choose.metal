@@ -137,8 +137,8 @@ kernel void history_append(device const gpu_choice *choice [[buffer(0)]],
 
 // Bans every id that would complete an n-gram which the newest `window` ids already hold, as
 // engine/src/ngram.c does: an n-gram that begins in the window and whose first size - 1 ids equal the newest
-// size - 1 bans its last id; what repeats at once is banned after `cycle` ids. One simdgroup; the list is in order of place, without the ids that are always
-// allowed, possibly with one id twice.
+// size - 1 bans its last id; what repeats at once is banned after `cycle` ids. One simdgroup; the list is in
+// order of place, without the ids that are always allowed, possibly with one id twice.
 kernel void guard_ban(device const gpu_history *history [[buffer(0)]], constant int *allowed [[buffer(1)]],
                       device int *banned [[buffer(2)]], device uint *banned_count [[buffer(3)]],
                       constant gpu_guard_args &args [[buffer(4)]], uint lane [[thread_index_in_simdgroup]]) {

@@ -13,10 +13,8 @@ from uocr.modelfile import ModelFile
 def model_facts(path: Path, precision: str) -> dict[str, Any]:
     """`precision` is what was asked for; what is told is what the engine then takes."""
     with ModelFile.open(path) as file:
-        if precision == "fast" and file.front_end.get("integer_activations", False):
-            precision = "integer"
-        return {"name": file.front_end.get("name", path.stem), "quantisation": file.profile, "precision": precision,
-                "bytes": path.stat().st_size, "model_id": file.model_id.hex()}
+        return {"name": file.front_end.get("name", path.stem), "quantisation": file.profile,
+                "precision": file.precision(precision), "bytes": path.stat().st_size, "model_id": file.model_id.hex()}
 
 
 def write(path: Path, value: Any) -> None:

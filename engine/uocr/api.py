@@ -108,9 +108,8 @@ class UnlimitedOCR:
             self.front_end: dict[str, Any] = file.front_end
             tokenizer_json = file.tokenizer_json
             file_profile = file.profile
+            precision = file.precision(precision)
         models.verify_once(path)
-        if precision == "fast" and self.front_end.get("integer_activations", False):
-            precision = "integer"
         try:
             self._engine = native.Engine(
                 path,
