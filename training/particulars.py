@@ -78,6 +78,12 @@ class Particulars:
         rng = self.rng
         return rng.choice((self.name, self.date, self.amount, self.words.made_up, lambda: str(rng.randint(1, 99999))))()
 
+    def short(self) -> str:
+        """A value of one to three characters."""
+        rng = self.rng
+        number = rng.randrange(rng.choice((10, 100, 1000)))
+        return rng.choice((str(number), str(number), rng.choice("ABCDEFGHIKX"), "x", "–", "ja", "no"))
+
     def field(self) -> str:
         rng = self.rng
         if rng.random() < 0.6:

@@ -83,8 +83,8 @@ class StationerySetter(DocumentSetter):
         self._skip(sheet, 0.3, 0.6, 1.0, 1.5)
         return blocks
 
-    def _row(self, sheet: Sheet, label: str, value: str, tab: float, right: bool) -> list[Block]:
-        """A line of a label and, at the tab stop or at the right edge, its value."""
+    def _row(self, sheet: Sheet, label: str, value: str, tab: float, right: bool, leader: str = "") -> list[Block]:
+        """A line of a label and, at the tab stop or at the right edge, its value. A leader fills the gap between."""
         font = self._font(sheet)
         parts = [" ".join(self._shown(words.split(), sheet.face)) for words in (label, value)]
         label, value = (part or "-" for part in parts)
@@ -92,6 +92,10 @@ class StationerySetter(DocumentSetter):
         if at < font.length(label) + font.space or at + font.length(value) > sheet.measure:
             return self._stacked(sheet, [label])
         line = [(Run(label, font), 0.0), (Run(value, font), at)]
+        start = font.length(label) + font.space
+        marks = int((at - font.space - start) / font.length(leader)) if leader else 0
+        if marks > 2:
+            line.insert(1, (Run((leader * marks).strip(), font), start))
         return self._kept(self._set(sheet, [line], "text", sheet.x, sheet.measure, sheet.leading, align="justified"))
 
     def rows(self, sheet: Sheet) -> list[Block]:
@@ -100,9 +104,16 @@ class StationerySetter(DocumentSetter):
         right, colon = rng.random() < 0.45, rng.choice((":", ":", "", " :"))
         tab = sheet.measure * rng.uniform(0.2, 0.5)
         space = int(sheet.leading * rng.choice((0, 0, 0.2, 0.5)))
+        short, leader = 0.0, ""
+        if self.words.trained:  # held-out pages are as they always were
+            short = rng.choice((0.0, 0.0, 0.3, 1.0))
+            right = right or rng.random() < 0.2
+            leader = rng.choice((".", ".", " .", "-")) if right and rng.random() < 0.15 else ""
+            tab = sheet.measure * rng.uniform(0.5, 0.85) if rng.random() < 0.2 else tab
         for _ in range(rng.randint(2, 7)):
             value = self.say.amount() if right else self.say.value()
-            blocks += self._row(sheet, self.say.field() + colon, value, tab, right)
+            value = self.say.short() if short and rng.random() < short else value
+            blocks += self._row(sheet, self.say.field() + colon, value, tab, right, leader)
             sheet.y += space
         return blocks
 

@@ -1,101 +1,16 @@
-"""Tables: a grid of cells, some over several rows or columns, set and written as HTML in the output grammar."""
+"""Tables: a grid of cells (training.pages.cells) set, ruled, and written as HTML in the output grammar."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 
 from PIL import Image, ImageDraw
 
-from training.charset import settable
+from training.pages.cells import HELD_OUT, LEVEL, TRAINED, UPRIGHT, Cell, Grid, HeldOutCells, TrainedCells
 from training.pages.ink import EMPTY, Box, FontShelf, SizedFont, joined
-from training.pages.runs import Placed, Run, break_runs, draw_line, shifted
+from training.pages.runs import Run, break_runs, draw_line, shifted
 from training.targets import Block, Point
 from training.words import Words
-
-_MOST_ROWS, _MOST_COLUMNS = 12, 6
-_FORBIDDEN = str.maketrans("", "", "<>&")
-"""Left out of cells: HTML writes these signs otherwise than they are printed."""
-
-
-@dataclass(frozen=True)
-class Habits:
-    """What tables look like, as a whole."""
-
-    spans: tuple[float, ...]
-    """Shares of cells that reach over a neighbour, one of which is drawn for a table."""
-    rules: tuple[tuple[str, float], ...]
-    """How tables are ruled, and how often."""
-    aligned_left: float
-    """Share of tables whose columns are all aligned left."""
-    anywhere: float
-    """Share of tables that stand anywhere between the margins, not at the left one or in the middle."""
-    whole_words: bool
-    """Whether columns are as wide as their longest word; words wider than an even column are then left out."""
-
-
-HELD_OUT = Habits(
-    (0.0, 0.0, 0.06, 0.12),
-    (("all", 0.45), ("rows", 0.2), ("head", 0.2), ("outer", 0.05), ("none", 0.1)),
-    0.0,
-    0.0,
-    False,
-)
-"""The held-out tables are as they always were."""
-
-TRAINED = Habits(
-    (0.0, 0.05, 0.12, 0.25),
-    (
-        ("all", 0.4),
-        ("rows", 0.18),
-        ("head", 0.12),
-        ("under", 0.1),
-        ("columns", 0.06),
-        ("bands", 0.05),
-        ("outer", 0.03),
-        ("none", 0.06),
-    ),
-    0.4,
-    0.5,
-    True,
-)
-
-
-@dataclass
-class Cell:
-    """A cell at (row, column) over `rows` x `columns` places of the grid, with its broken lines."""
-
-    row: int
-    column: int
-    rows: int
-    columns: int
-    words: list[str]
-    lines: list[Placed]
-
-
-def grid_cells(rng: random.Random, rows: int, columns: int, spans: float) -> list[Cell]:
-    """Cells without words that cover the grid; a share `spans` of them reaches over a neighbour."""
-    taken: set[tuple[int, int]] = set()
-    cells = []
-    for row in range(rows):
-        for column in range(columns):
-            if (row, column) in taken:
-                continue
-            wide = tall = 1
-            if rng.random() < spans:
-                if rng.random() < 0.6:
-                    while (
-                        wide < 3
-                        and column + wide < columns
-                        and (row, column + wide) not in taken
-                        and (wide == 1 or rng.random() < 0.3)
-                    ):
-                        wide += 1
-                else:
-                    tall = min(rng.choice((2, 2, 3)), rows - row)
-            taken |= {(row + r, column + c) for r in range(tall) for c in range(wide)}
-            cells.append(Cell(row, column, tall, wide, [], []))
-    return cells
 
 
 class TableSetter:
@@ -104,41 +19,8 @@ class TableSetter:
     def __init__(self, rng: random.Random, shelf: FontShelf, words: Words) -> None:
         self.rng, self.shelf, self.words = rng, shelf, words
         self.habits = TRAINED if words.trained else HELD_OUT
-
-    def _content(self, kind: str) -> list[str]:
-        rng = self.rng
-        if rng.random() < 0.04:
-            return []
-        if kind == "number":
-            return [
-                rng.choice(
-                    (
-                        f"{rng.randint(0, 99999)}",
-                        f"{rng.uniform(0, 5000):.2f}",
-                        f"{rng.uniform(-9, 99):.1f}",
-                        f"{rng.randint(0, 100)} %",
-                        f"{rng.randint(1, 999)},{rng.randint(0, 999):03d}",
-                        "–",
-                        "-",
-                    )
-                )
-            ]
-        if kind == "token":
-            return [self.words.made_up() if rng.random() < 0.5 else self.words.technical.token()]
-        if kind == "phrase":
-            return self.words.run(rng.randint(2, 9))
-        return self.words.run(3)[: rng.randint(1, 2)]
-
-    def _fill(self, cells: list[Cell], columns: int, usable: set[str]) -> None:
-        kinds = [
-            self.rng.choices(("word", "number", "token", "phrase"), (0.35, 0.4, 0.1, 0.15))[0] for _ in range(columns)
-        ]
-        kinds[0] = self.rng.choice(("word", "word", kinds[0]))
-        spaced = usable | {" "}
-        for cell in cells:
-            kind = "word" if cell.row == 0 else kinds[cell.column]
-            shown = (settable(word.translate(_FORBIDDEN), spaced) for word in self._content(kind))
-            cell.words = " ".join(shown).split()
+        self.trained = TrainedCells(rng, words) if words.trained else None
+        self.cells = self.trained or HeldOutCells(rng, words)
 
     def set(
         self,
@@ -153,18 +35,20 @@ class TableSetter:
         rng, (left, top, width, height) = self.rng, place
         pad = font.size * rng.uniform(0.3, 0.8)
         leading = int(font.size * rng.uniform(1.15, 1.4))
-        most_rows = min(_MOST_ROWS, int(height / (leading + pad)))
-        most_columns = min(_MOST_COLUMNS, int(width / (font.size * 4)))
-        if most_rows < 2 or most_columns < 2:
+        grid = self.cells.grid(int(height / (leading + pad)), width / font.size, usable)
+        if grid is None:
             return None
-        rows, columns = rng.randint(2, most_rows), rng.randint(2, most_columns)
-        cells = grid_cells(rng, rows, columns, rng.choice(self.habits.spans))
-        self._fill(cells, columns, usable)
+        cells, columns, fonts = grid.cells, grid.columns, (font, head)
+        across = grid.gap * font.size or pad
+        if grid.ruled and grid.ruled not in LEVEL:  # lines of one cell are closer than rows
+            pad = max(pad, 0.45 * font.size)
         if self.habits.whole_words:
-            self._shorten(cells, (font, head), width / columns - 2 * pad)
-        least = self._least_widths(cells, columns, (font, head), pad)
-        widths = self._widths(cells, least, font, pad, width)
-        heights = self._heights(cells, rows, widths, (font, head), pad, leading)
+            self._shorten(cells, fonts, width / columns - 2 * across)
+        least = self._least_widths(cells, columns, fonts, across)
+        widths = self._widths(cells, least, font, across, width)
+        if self.trained and grid.ruled not in UPRIGHT:
+            cells = self._told(self.trained, grid, widths, fonts, across, usable)
+        heights = self._heights(cells, grid.rows, widths, fonts, across, pad, leading)
         while heights and sum(heights) > height:
             heights.pop()
         rows = len(heights)
@@ -173,13 +57,46 @@ class TableSetter:
         cells = [c for c in cells if c.row < rows]
         for cell in cells:
             cell.rows = min(cell.rows, rows - cell.row)
+            if self.trained and grid.ruled not in LEVEL:
+                cell.lines = cell.lines[:1] if cell.rows > 1 else cell.lines
         x0 = left + rng.choice((0.0, (width - sum(widths)) / 2))
         if self.habits.anywhere and rng.random() < self.habits.anywhere:
             x0 = left + rng.uniform(0.0, max(0.0, width - sum(widths)))
         xs = [x0 + sum(widths[:n]) for n in range(columns + 1)]
         ys = [top + sum(heights[:n]) for n in range(rows + 1)]
-        ink = self._rules(page, cells, xs, ys, max(1, font.size // 18))
-        return self._draw(page, cells, xs, ys, ink, (font, head), pad, leading, quick)
+        grid.cells = cells
+        ink = self._rules(page, grid, xs, ys, max(1, font.size // 18))
+        return self._draw(page, grid, xs, ys, ink, fonts, across, leading, quick)
+
+    def _told(
+        self,
+        trained: TrainedCells,
+        grid: Grid,
+        widths: list[float],
+        fonts: tuple[SizedFont, SizedFont],
+        pad: float,
+        usable: set[str],
+    ) -> list[Cell]:
+        """The cells of a table without rules between columns: those over several columns are parted unless their words
+        reach from the first to the last of them, which is how a reader knows."""
+        cells = list(grid.cells)
+        for cell in grid.cells:
+            if cell.columns == 1:
+                continue
+            font, spanned = fonts[cell.row == 0], widths[cell.column : cell.column + cell.columns]
+            room = sum(spanned) - 2 * pad
+            length = min(font.length(" ".join(cell.words)), room)
+            start = pad + (room - length) / 2 if cell.align == "centre" else pad
+            if start < spanned[0] - pad and start + length > sum(spanned[:-1]) + pad:
+                continue
+            parted = cell.cut(cell.rows, 1)
+            cell.align = ""
+            cells += parted
+            for part in (cell, *parted):
+                if part is not cell:
+                    trained.fill(part, grid, usable)
+                self._shorten([part], fonts, widths[part.column] - 2 * pad)
+        return sorted(cells, key=Cell.place)
 
     def _shorten(self, cells: list[Cell], fonts: tuple[SizedFont, SizedFont], room: float) -> None:
         """Leave out words wider than a column; a number stands where nothing is left."""
@@ -213,6 +130,8 @@ class TableSetter:
             return [low + part * (wide - low) for low, wide in zip(least, widths, strict=True)]
         if scale < 1 or self.rng.random() < 0.4:
             widths = [w * scale for w in widths]
+        elif self.habits.widened and self.rng.random() < self.habits.widened:
+            widths[self.rng.choice((0, 0, self.rng.randrange(len(widths))))] += most - sum(widths)
         return widths
 
     def _heights(
@@ -221,6 +140,7 @@ class TableSetter:
         rows: int,
         widths: list[float],
         fonts: tuple[SizedFont, SizedFont],
+        across: float,
         pad: float,
         leading: int,
     ) -> list[float]:
@@ -228,7 +148,7 @@ class TableSetter:
         heights = [leading + pad] * rows
         for cell in cells:
             font = fonts[cell.row == 0]
-            room = sum(widths[cell.column : cell.column + cell.columns]) - 2 * pad
+            room = sum(widths[cell.column : cell.column + cell.columns]) - 2 * across
             cell.lines = break_runs([Run(word, font) for word in cell.words], room, 0.0, False)
             if cell.rows == 1:
                 heights[cell.row] = max(heights[cell.row], len(cell.lines) * leading + pad)
@@ -236,10 +156,9 @@ class TableSetter:
                 cell.lines = cell.lines[: cell.rows]
         return heights
 
-    def _rules(self, page: Image.Image, cells: list[Cell], xs: list[float], ys: list[float], weight: int) -> Box:
-        rng, draw = self.rng, ImageDraw.Draw(page)
-        styles, shares = zip(*self.habits.rules, strict=True)
-        style = rng.choices(styles, shares)[0]
+    def _rules(self, page: Image.Image, grid: Grid, xs: list[float], ys: list[float], weight: int) -> Box:
+        rng, draw, cells = self.rng, ImageDraw.Draw(page), grid.cells
+        style = grid.ruled or rng.choices(*zip(*self.habits.rules, strict=True))[0]
         tone = rng.choice((255, 255, 160, 90))
         shade = rng.randint(15, 60) if rng.random() < 0.25 else 0
         if shade:
@@ -247,13 +166,17 @@ class TableSetter:
         if style == "bands":
             for row in range(1, len(ys) - 1, 2):
                 draw.rectangle((xs[0], ys[row], xs[-1], ys[row + 1]), fill=shade or 30)
+        grouped = self.trained and style in ("head", "under") and any(c.row == 0 and c.columns > 1 for c in cells)
+        if grouped:  # heads over several columns have rules of their own, and a second row of heads another
+            draw.line((xs[0], ys[2], xs[-1], ys[2]), tone, weight)
         for cell in cells:
             x1, y1 = xs[cell.column], ys[cell.row]
             x2, y2 = xs[cell.column + cell.columns], ys[cell.row + cell.rows]
             if style == "all":
                 draw.rectangle((x1, y1, x2, y2), outline=tone, width=weight)
             elif style == "rows" or (style in ("head", "under", "columns") and cell.row == 0):
-                draw.line((x1, y2, x2, y2), tone, weight)
+                inset = (x2 - x1) * 0.06 if grouped and cell.columns > 1 else 0.0
+                draw.line((x1 + inset, y2, x2 - inset, y2), tone, weight)
             if style == "columns" and cell.column:
                 draw.line((x1, y1, x1, y2), tone, weight)
         if style == "head":
@@ -266,7 +189,7 @@ class TableSetter:
     def _draw(
         self,
         page: Image.Image,
-        cells: list[Cell],
+        grid: Grid,
         xs: list[float],
         ys: list[float],
         box: Box,
@@ -276,9 +199,7 @@ class TableSetter:
         quick: bool,
     ) -> Block | None:
         """Print the cells and write the HTML; a tag stands where its cell's text begins."""
-        aligned = [self.rng.choice(("left", "left", "centre", "right")) for _ in xs[1:]]
-        if self.habits.aligned_left and self.rng.random() < self.habits.aligned_left:
-            aligned = ["left"] * len(aligned)
+        aligned = grid.aligned or [self.rng.choice(("left", "left", "centre", "right")) for _ in xs[1:]]
         text, points = "", list[Point]()
 
         def write(markup: str, at: Point) -> None:
@@ -291,10 +212,14 @@ class TableSetter:
         printed = False
         for row in range(len(ys) - 1):
             write("<tr>", (xs[0], ys[row] + leading / 2))
-            for cell in (c for c in cells if c.row == row):
+            beside = [c for c in grid.cells if c.row == row]
+            tallest = max((len(c.lines) for c in beside if c.rows == 1), default=1)
+            for cell in beside:
                 font = fonts[row == 0]
                 room = xs[cell.column + cell.columns] - xs[cell.column] - 2 * pad
                 free = ys[row + cell.rows] - ys[row] - len(cell.lines) * leading
+                if grid.raised and cell.rows == 1:
+                    free -= max(0, tallest - len(cell.lines)) * leading
                 baseline = ys[row] + free / 2 + leading * 0.5 + font.size * 0.32
                 spans = "".join(
                     f' {name}="{count}"'
@@ -303,7 +228,7 @@ class TableSetter:
                 )
                 content, where = "", list[Point]()
                 for line in cell.lines:
-                    placed = shifted(line, room, aligned[cell.column])
+                    placed = shifted(line, room, cell.align or aligned[cell.column])
                     drawn, at, ink = draw_line(page, placed, xs[cell.column] + pad, int(baseline), quick, False)
                     if content:
                         content += " "
