@@ -13,7 +13,7 @@ from training.charset import CHARSET
 from training.fonts import family_of
 from training.pages import GRIDS, Kind, PageMaker
 from training.pages.ink import Box, FontShelf
-from training.pages.kinds import BLANK, SMALLEST, crop_grid, fitted
+from training.pages.kinds import BLANK, SHAPES, SMALLEST, crop_grid, fitted
 from training.pages.maker import MOST_TOKENS
 from training.smoke import smoke_pack
 from training.targets import Block, Vocabulary
@@ -145,9 +145,38 @@ def test_held_out_pages_are_what_they_always_were(
 def test_every_trained_grid_is_reached_by_some_page(pack: Path) -> None:
     maker = PageMaker(pack, "train", 1)
     for grid in GRIDS:
-        width, height, unit = maker._page_size(Kind(3, grid))
-        assert crop_grid(width, height) == grid
-        assert 0.7 < unit < 1.3
+        for _ in range(12):
+            width, height, unit = maker._page_size(Kind(3, grid))
+            assert _nearest(width / height) == grid
+            assert 0.7 < unit < 1.3
+
+
+def _nearest(aspect: float) -> tuple[int, int]:
+    """The trained grid that a page of an aspect is read through."""
+    return min(GRIDS, key=lambda grid: abs(aspect - grid[0] / grid[1]))
+
+
+def test_half_the_pages_of_lying_grids_have_the_shape_of_paper_or_of_a_screen(pack: Path) -> None:
+    train, held_out = PageMaker(pack, "train", 2), PageMaker(pack, "test", 2)
+    for grid, aspect in (((5, 3), 16 / 9), ((4, 3), 2**0.5)):
+        seen = [train._page_size(Kind(3, grid)) for _ in range(200)]
+        assert 20 < sum(abs(width / height / aspect - 1) < 0.016 for width, height, _ in seen) < 100
+        assert all(_nearest(shape) == grid for shape in SHAPES[grid])
+        sizes = [held_out._page_size(Kind(3, grid)) for _ in range(50)]
+        assert {crop_grid(width, height) for width, height, _ in sizes} == {grid}, "held-out pages stay what they were"
+
+
+def test_some_pages_of_screens_are_light_on_dark_in_all_their_views(pack: Path) -> None:
+    maker, dark = PageMaker(pack, "train", 3), 0
+    for _ in range(24):
+        sample = maker.sample(Kind(1, (5, 3)))
+        x, y, width, height = sample.rect
+        assert sample.tiles is not None
+        view, tiles = sample.view[y : y + height, x : x + width].mean(), sample.tiles.mean()
+        assert abs(view - tiles) < 25, "crops and global view show the same page"
+        assert not sample.view[: y - 1].any(), "what lies around the page is no part of it"
+        dark += view > 128
+    assert 2 < dark < 18
 
 
 def test_text_is_folded_into_the_character_set() -> None:

@@ -151,6 +151,18 @@ def test_a_window_shows_whole_lines_and_all_of_them_are_written(pack: Path, size
                     assert near.any(), f"{char!r} is written where there is no ink"
 
 
+def test_only_windows_as_large_as_screens_may_have_broad_margins(pack: Path) -> None:
+    pages = PrintedPages(pack / "documents", random.Random(5))
+
+    def widths(width: int, height: int) -> list[float]:
+        drawn = [pages.page(width, height, 1.0)[1] for _ in range(12)]
+        return [(max(b.box[2] for b in blocks) - min(b.box[0] for b in blocks)) / width for blocks in drawn]
+
+    assert min(widths(3200, 1900)) < 0.6
+    assert min(widths(1024, 600)) > 0.6
+    assert min(widths(2100, 3000)) > 0.6
+
+
 def test_pages_of_documents_are_made_for_every_view(pack: Path) -> None:
     maker = PageMaker(pack, "train", 3)
     for kind in (Kind(3, genre="printed"), Kind(3, (2, 3), genre="printed")):

@@ -16,7 +16,7 @@ from training.config import PATCH, TILE, VIEW
 from training.pages import phrases, views
 from training.pages.documents import DocumentSetter
 from training.pages.ink import FontShelf
-from training.pages.kinds import BLANK, DENSITIES, SMALLEST, Kind, crop_grid
+from training.pages.kinds import BLANK, DENSITIES, SHAPES, SMALLEST, Kind, crop_grid
 from training.pages.layout import Setter
 from training.pages.office import OfficeSetter
 from training.pages.photo import photograph
@@ -41,6 +41,9 @@ _PHOTOGRAPHED = 0.1
 
 _WIDE = 0.8
 """Share of pages of real documents without crops that are as wide as the view: on others their print is too small."""
+
+_LIGHT_ON_DARK = {(5, 3): 0.35, (4, 3): 0.1}
+"""Shares of training pages by crop grid that are light print on dark ground, besides those whose look is dark."""
 
 _FAMILIES_EACH = 42
 """Font families one training process draws from, so that glyphs are reused."""
@@ -164,6 +167,11 @@ class PageMaker:
                 return int(side * rng.uniform(0.64, 0.82)), long, unit
             return (long, long, unit) if form < 0.8 else (long, int(side * rng.uniform(0.45, 0.8)), unit)
         columns, rows = kind.grid
+        if self.words.trained and kind.grid in SHAPES and rng.random() < 0.5:
+            ratio = rng.choice(SHAPES[kind.grid]) * rng.uniform(0.992, 1.001)
+            area = TILE * TILE * columns * rows * rng.uniform(0.72, 1.44)
+            width, height = (area * ratio) ** 0.5, (area / ratio) ** 0.5
+            return int(width), int(height), (area / (TILE * TILE * columns * rows)) ** 0.5
         while True:
             ratio = columns / rows * rng.uniform(0.93, 1.07)
             height = TILE * rows * rng.uniform(0.85, 1.2)
@@ -220,10 +228,15 @@ class PageMaker:
         if known:
             points = np.asarray([target.points[index] for index in known], np.float64)
             places[known] = np.clip(((points * scale + rect[:2]) / PATCH).astype(int), 0, 63)
+        tiles = None if kind.grid is None else views.local_views(page, kind.grid)
+        if kind.grid in _LIGHT_ON_DARK and self.words.trained and rng.random() < _LIGHT_ON_DARK[kind.grid]:
+            tiles = None if tiles is None else 255 - tiles
+            area = view[rect[1] : rect[1] + rect[3], rect[0] : rect[0] + rect[2]]
+            area[:] = 255 - area
         return Sample(
             view=view,
             rect=rect,
-            tiles=None if kind.grid is None else views.local_views(page, kind.grid),
+            tiles=tiles,
             ids=np.asarray(target.ids, np.int16),
             places=places,
             labels=views.global_labels(blocks, (width, height), rect),

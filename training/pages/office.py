@@ -14,8 +14,9 @@ from PIL import Image, ImageDraw
 
 from training.pages.ink import FontShelf
 from training.pages.runs import Run, break_runs
+from training.pages.screens import ScreensSetter
 from training.pages.sheet import Sheet
-from training.pages.stationery import Maker, StationerySetter
+from training.pages.stationery import Maker
 from training.particulars import GREETINGS, SUBJECTS
 from training.targets import Block
 from training.words import Words
@@ -23,8 +24,14 @@ from training.words import Words
 _SLIP = 0.6
 """Sheets narrower than this share of their height are often receipts."""
 
+_LYING, _WIDE = 1.2, 1.5
+"""How many times as wide as high a page is that may be a screen, and one that often is."""
 
-class OfficeSetter(StationerySetter):
+_SCREENS_OF_LYING, _SCREENS_OF_WIDE = 0.2, 0.5
+"""Shares of training's pages of these shapes that are screens."""
+
+
+class OfficeSetter(ScreensSetter):
     """Fills sheets in part. Blocks come in reading order: of things side by side the left one first, as a whole."""
 
     def __init__(self, rng: random.Random, shelf: FontShelf, words: Words, quick_share: float) -> None:
@@ -41,12 +48,31 @@ class OfficeSetter(StationerySetter):
             (self.notice, 0.04),
             (self.receipt, 0.04),
         )
+        if words.trained:  # held-out pages are as they always were
+            self.forms = (
+                (self.sections, 0.36),
+                (self.text, 0.08),
+                (self.letter, 0.11),
+                (self.memo, 0.05),
+                (self.agenda, 0.05),
+                (self.invoice, 0.1),
+                (self.form, 0.03),
+                (self.questionnaire, 0.07),
+                (self.statement, 0.04),
+                (self.vita, 0.05),
+                (self.notice, 0.03),
+                (self.receipt, 0.03),
+            )
 
     # -- pages ---------------------------------------------------------------------------------------------------
 
     def office(self, page: Image.Image, size: int, most: int) -> list[Block]:
         """A sheet of some form, sometimes with a running head, a foot or a page number."""
         rng = self.rng
+        if self.words.trained and page.width > _LYING * page.height:
+            wide = page.width > _WIDE * page.height
+            if rng.random() < (_SCREENS_OF_WIDE if wide else _SCREENS_OF_LYING):
+                return self.screen(page, size, most)
         sheet = self.sheet(page, size, most, 1)
         if page.width < _SLIP * page.height and rng.random() < 0.5:
             return self.receipt(sheet)

@@ -44,6 +44,10 @@ _LEAST_CHARACTERS = 120
 _SMALLEST_PX, _LARGEST_PX = 11.0, 48.0
 """Print smaller than the first on a page's view, or body larger than the second: the page is not used."""
 
+_SCREEN_PX, _LYING = 2000, 1.2
+"""Windows wider than the first, in pixels, and the second times as wide as high may have broad margins, as a page on a
+screen has: set to the whole width the print of most documents would be too large."""
+
 
 @dataclass(frozen=True)
 class PrintedLine:
@@ -263,7 +267,8 @@ class PrintedPages:
     ) -> tuple[Image.Image, list[Block], float] | None:
         rng, lines = self.rng, printed.lines
         left, right = min(line.left for line in lines), max(line.right for line in lines)
-        scale = width / ((right - left) * rng.uniform(1.05, 1.45))
+        screen = width > max(_SCREEN_PX, _LYING * height)
+        scale = width / ((right - left) * rng.uniform(1.05, 2.4 if screen else 1.45))
         if printed.body * scale > _LARGEST_PX * unit or min(line.size for line in lines) * scale < _SMALLEST_PX * unit:
             return None
         room = height / scale
