@@ -2,7 +2,8 @@
 
 A model that has only ever seen right text does not know how to go on after a mistake of its own. So in some rows a few
 wrong tokens are given in between, of the kinds that loops consist of, and what is wanted after each of them is the
-token that was due before: not to begin, and to leave at any time.
+token that was due before: not to begin, and to leave at any time. Half of them are long, since who is lost writes tens
+of equal or alternating tokens.
 """
 
 from __future__ import annotations
@@ -21,14 +22,20 @@ MOST = 40
 
 _LEAST = 3
 _SHORTER = 12
-"""Longest stumble of tokens from elsewhere on the page, and of any tokens."""
+"""Longest stumble of tokens from elsewhere on the page, and of any tokens; shortest one that goes round and round."""
 
 _MARKS = ("-", "=", "*", "_", ".", "..", "#", "~", "+", "0", "1", "|", "/", "        ", " .", " -", "\n")
-_KINDS = (0.3, 0.25, 0.25, 0.1, 0.1)
+_KINDS = (0.1, 0.125, 0.125, 0.1, 0.05, 0.15, 0.2, 0.15)
 """Shares of stumbles: one mark again and again; the last 1 to 8 tokens again and again; text of another page, as the
-model invents it where it is lost; tokens from elsewhere on the page; any tokens."""
+model invents it where it is lost; a jump elsewhere on the page, behind another occurrence of the last token if there
+is one; any tokens. The other half are long and go round and round by 1 to 4 tokens: marks, the last tokens, tokens of
+the page."""
+
+_JUMP, _ROUND = 3, 5
+"""Numbers of the kinds that jump elsewhere, and from which on they go round and round."""
 
 _LONGEST_CYCLE = 8
+_LONGEST_ROUND = 4
 
 _RUN = 4
 """Equal tokens that make a run, whose end counts more."""
@@ -60,30 +67,51 @@ def loop_marks(vocabulary: Vocabulary) -> list[int]:
 def draw_stumbles(ids: Tensor, length: Tensor, share: float, marks: Tensor, text_ids: range) -> Stumble:
     """Stumbles for a share of the rows, anywhere before their last token.
 
-    ids [B, T] and length [B] of the right text; marks [M] are `loop_marks`; any token is one of `text_ids`."""
+    ids [B, T] and length [B] of the right text; marks [M] are `loop_marks`; any token is one of `text_ids`. A stumble
+    that would begin with the very token that is due is left out: nothing would show that it is wrong."""
     rows, device = len(ids), ids.device
 
     def below(most: Tensor | float) -> Tensor:
         return (torch.rand(rows, device=device) * most).long()
 
+    def text(source: Tensor, long: Tensor, start: Tensor) -> Tensor:
+        return source.gather(1, (start[:, None] + step) % (long - 1).clamp(min=1)[:, None])
+
     dice = torch.rand(rows, device=device)
     kind = torch.stack([dice >= edge for edge in accumulate(_KINDS[:-1])]).sum(0)
     place = below(length)
     short = length < _LONGEST_CYCLE
-    kind = torch.where((place < 1) | short | ((kind == 2) & short.roll(1)), 0, kind)
-    longest = torch.where(kind < 3, MOST, _SHORTER)
-    count = _LEAST + below(longest - _LEAST + 1)
+    bare = (place < 1) | short | ((kind == 2) & short.roll(1))
+    kind = torch.where(bare, torch.where(kind < _ROUND, 0, _ROUND), kind)
+    least = torch.where(kind < _ROUND, _LEAST, _SHORTER)
+    longest = torch.where((kind == _JUMP) | (kind == _JUMP + 1), _SHORTER, MOST)
+    count = least + below(longest - least + 1)
     count = torch.where(torch.rand(rows, device=device) < share, count, 0)
     step = torch.arange(MOST, device=device)[None]
-    one = marks[torch.randint(len(marks), (rows, 1), device=device)].expand(-1, MOST)
-    cycle = torch.minimum(1 + below(_LONGEST_CYCLE), place.clamp(min=1))[:, None]
-    again = ids.gather(1, (place[:, None] - cycle + step % cycle).clamp(min=0))
-    slices = []
-    for text, long in ((ids.roll(1, 0), length.roll(1)), (ids, length)):
-        slices.append(text.gather(1, (below(long)[:, None] + step) % (long - 1).clamp(min=1)[:, None]))
+    some = marks[torch.randint(len(marks), (rows, _LONGEST_CYCLE), device=device)]
+    tokens = torch.rand(rows, device=device)  # squared, half of those that go round and round repeat one token
+    cycle = 1 + torch.where(kind < _ROUND, tokens * _LONGEST_CYCLE, tokens**2 * _LONGEST_ROUND).long()
+    turn = step % cycle[:, None]
+    back = torch.minimum(cycle, place.clamp(min=1))[:, None]
+    again = ids.gather(1, (place[:, None] - back + step % back).clamp(min=0))
+    here, other = below(length), text(ids.roll(1, 0), length.roll(1), below(length.roll(1)))
     random = torch.randint(text_ids.start, text_ids.stop, (rows, MOST), device=device)
-    junk = torch.stack([one, again, *slices, random]).gather(0, kind[None, :, None].expand(1, -1, MOST))[0]
+    page = text(ids, length, here).gather(1, turn)
+    jump = text(ids, length, _after_same(ids, length, place, here))
+    kinds = [some[:, :1].expand(-1, MOST), again, other, jump, random, some.gather(1, turn), again, page]
+    junk = torch.stack(kinds).gather(0, kind[None, :, None].expand(1, -1, MOST))[0]
+    count = torch.where(junk[:, 0] == ids.gather(1, place[:, None])[:, 0], 0, count)
     return Stumble(place, count, junk)
+
+
+def _after_same(ids: Tensor, length: Tensor, place: Tensor, otherwise: Tensor) -> Tensor:
+    """[B] for each row the number of a token after another occurrence of the token before `place`, any one of them;
+    `otherwise` where there is none."""
+    step = torch.arange(ids.shape[1], device=ids.device)[None]
+    before = (place - 1).clamp(min=0)[:, None]
+    same = (ids == ids.gather(1, before)) & (step != before) & (step < length[:, None] - 2)
+    best, at = (same * torch.rand(ids.shape, device=ids.device)).max(1)
+    return torch.where(best > 0, at + 1, otherwise)
 
 
 def wanted_index(stumble: Stumble, width: int) -> Tensor:

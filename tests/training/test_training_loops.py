@@ -12,7 +12,16 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch==2.13.0")
 
 from training import loops  # noqa: E402
-from training.loops import MOST, Stumble, draw_stumbles, given_ids, loop_marks, run_weight, wanted_index  # noqa: E402
+from training.loops import (  # noqa: E402
+    MOST,
+    Stumble,
+    _after_same,
+    draw_stumbles,
+    given_ids,
+    loop_marks,
+    run_weight,
+    wanted_index,
+)
 from training.objective import TokenTargets, stumbled  # noqa: E402
 from training.targets import Vocabulary  # noqa: E402
 
@@ -79,28 +88,58 @@ def test_the_share_of_rows_asked_for_stumbles_within_the_text() -> None:
     assert int(case.place.max()) == 49
 
 
+def period(junk: list[int], most: int) -> int | None:
+    """The shortest period of at most `most` tokens that a stumble has, going round at least twice."""
+    return next((n for n in range(1, most + 1) if 2 * n <= len(junk) and junk[n:] == junk[:-n]), None)
+
+
 def test_wrong_tokens_are_runs_repetitions_text_of_this_and_of_other_pages_and_any_tokens() -> None:
     case, length, marks = drawn(4000, 1.0)
-    kinds = Counter[str]()
+    known, kinds, rounds = set(marks.tolist()), Counter[str](), Counter[int]()
     for number, (place, count, long, row) in enumerate(
         zip(case.place.tolist(), case.count.tolist(), length.tolist(), case.junk.tolist(), strict=True)
     ):
         junk, first = row[:count], 100 + 100 * (number % 2)
         before = list(range(first, first + place))
         text = [token % 100 for token in junk]
-        if len(set(junk)) == 1 and junk[0] in marks.tolist():
+        if count >= 12 and (turn := period(junk, 4)):
+            rounds[turn] += 1
+        if set(junk) <= known and period(junk, 4):
             kind = "run"
         elif any(junk == (before[-cycle:] * MOST)[:count] for cycle in range(1, min(place, 8) + 1)):
             kind = "again"
         elif max(text) < 49 and all(b == (a + 1) % 49 for a, b in pairwise(text)) and max(junk) < 300:
             kind = "this page" if junk[0] // 100 == first // 100 else "another page"
+        elif period(junk, 4) and {token // 100 for token in junk} == {first // 100}:
+            kind = "round"
         else:
             kind = "any"
         kinds[kind] += 1
         assert long > 1 or kind == "run", "a blank page has no text to repeat"
-        assert count <= (MOST if kind in ("run", "again", "another page") else 12)
-    assert set(kinds) == {"run", "again", "this page", "another page", "any"}
-    assert all(count > 200 for count in kinds.values()), kinds
+        assert count <= (MOST if kind in ("run", "again", "another page", "round") else 12)
+        assert count >= 12 or kind != "round"
+    assert set(kinds) == {"run", "again", "this page", "another page", "any", "round"}
+    assert all(count > 130 for count in kinds.values()), kinds
+    assert sum(rounds.values()) > 2000, "half of them and more are long and go round and round"
+    assert all(rounds[turn] > 150 for turn in (1, 2, 3, 4)), rounds
+
+
+def test_a_jump_goes_on_as_the_text_does_after_the_last_token_elsewhere() -> None:
+    torch.manual_seed(4)
+    ids = torch.tensor([[9, 1, 2, 3, 9, 4, 5, 6, 9, 7, 8, 0, 0, 0], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]])
+    length, places = torch.tensor([11, 14]), torch.tensor([9, 5])
+    found = torch.stack([_after_same(ids, length, places, torch.tensor([3, 7])) for _ in range(50)])
+    assert set(found[:, 0].tolist()) == {1, 5}, "what follows the other two, not what is due"
+    assert set(found[:, 1].tolist()) == {7}, "a token that stands once has no other place"
+
+
+def test_no_stumble_begins_with_the_token_that_is_due() -> None:
+    torch.manual_seed(5)
+    marks = torch.tensor(loop_marks(VOCABULARY))
+    ids = marks[:1].expand(500, 40)
+    case = draw_stumbles(ids, torch.full((500,), 40), 1.0, marks[:3], VOCABULARY.text_ids)
+    assert bool((case.count[case.junk[:, 0] == marks[0]] == 0).all())
+    assert 20 < int((case.count > 0).sum()) < 300
 
 
 def test_the_end_of_a_run_counts_more_and_one_more_inside_a_long_run_less() -> None:
