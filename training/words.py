@@ -11,6 +11,7 @@ import string
 from pathlib import Path
 
 from training.charset import ADDED_LANGUAGES, CHARSET, WESTERN
+from training.repeats import Repeats
 from training.technical import Technical
 
 _WEIGHTED = ("en", "en", "it", "it", "de", "es", "pt", "fr")
@@ -50,6 +51,7 @@ class Words:
         self.dictionary = [word for path in lists if path.exists() for word in path.read_text(encoding="utf-8").split()]
         self.trained = split == "train"
         self.technical = Technical(rng, self.dictionary, self.trained)
+        self.repeats = Repeats(rng)
         self.characters = WESTERN if split in ("test", "prose") else CHARSET
 
     def _letters(self, alphabet: str, low: int, high: int) -> str:
@@ -85,16 +87,22 @@ class Words:
             return f"+{rng.randint(1, 99)} {rng.randint(100, 999)} {rng.randint(10000, 9999999)}"
         return self._letters(self.characters, 2, 7)
 
+    def begin_page(self) -> None:
+        """A page begins on which passages may stand twice; not so on held-out pages, which are as they always were."""
+        if self.trained:
+            self.repeats.begin()
+
     def run(self, count: int) -> list[str]:
         """About `count` words: mostly running text, sometimes a list of unrelated or made-up ones,
         sometimes capitals. Training pages hold technical matter besides; held-out pages are as they always were."""
-        return self.manual(count) if self.trained and self.rng.random() < 0.25 else self._prose(count)
+        technical = self.trained and self.rng.random() < 0.25
+        return self.manual(count) if technical else self.repeats.passage(self._prose(count))
 
     def manual(self, count: int) -> list[str]:
         """About `count` words of a technical book: running text with technical tokens and quotes between."""
         rng = self.rng
         words = self._prose(count)
-        return self.technical.mixed(words, rng.choice((0.0, 0.08, 0.2, 0.5)))[: max(count, 1)]
+        return self.repeats.passage(self.technical.mixed(words, rng.choice((0.0, 0.08, 0.2, 0.5)))[: max(count, 1)])
 
     def _prose(self, count: int) -> list[str]:
         rng, kind = self.rng, self.rng.random()

@@ -13,10 +13,12 @@ from training.charset import CLASS_OF
 from training.fonts import Face
 from training.listings import Listings
 from training.pages.edges import EdgeSetter
+from training.pages.indexes import IndexSetter
 from training.pages.ink import FontShelf, SizedFont
 from training.pages.runs import Placed, Run, break_runs
 from training.pages.sheet import Sheet, SheetSetter
 from training.pages.tables import TableSetter
+from training.particulars import Particulars
 from training.targets import Block
 from training.words import Words
 
@@ -25,6 +27,12 @@ _MONO = ("mono", "code", "cour", "hack", "incons", "typewriter", "cmuntt", "anon
 _MOST_BLOCKS = 60
 _WRITTEN = 0.5
 """Share of training's listings that are in some notation; the others are lines of tokens."""
+
+_INDEXES = 0.09
+"""Share of training's documents that are indexes, tables of contents, glossaries or lists in columns."""
+
+_COLUMNS, _INDEX_COLUMNS = (0.64, 0.3, 0.06), (0.25, 0.45, 0.3)
+"""Shares of documents, and of those, in one, two and three columns."""
 
 
 class DocumentSetter(SheetSetter):
@@ -38,6 +46,8 @@ class DocumentSetter(SheetSetter):
         mono = [f for faces in shelf.by_family.values() for f in faces if any(k in f.file.lower() for k in _MONO)]
         self.mono = mono or [f for faces in shelf.by_family.values() for f in faces]
         self.listings = Listings(words.technical)
+        self.indexes = IndexSetter(rng, shelf, words)
+        self.say = Particulars(words)
         # Held-out pages are as they always were.
         listings, tables, marks = (0.2, 0.08, 0.005) if words.trained else (0.14, 0.04, 0.01)
         self.elements: tuple[tuple[Callable[[Sheet], list[Block]], float], ...] = (
@@ -50,6 +60,8 @@ class DocumentSetter(SheetSetter):
             (self.mark_line, marks),
             (self.table, tables),
         )
+        if words.trained:
+            self.elements += ((self.records, 0.02), (self.aside, 0.02))
 
     # -- pages ---------------------------------------------------------------------------------------------------
 
@@ -83,15 +95,26 @@ class DocumentSetter(SheetSetter):
     def document(self, page: Image.Image, size: int, most: int) -> list[Block]:
         """A page of a document: head, body, foot."""
         rng = self.rng
-        columns = rng.choices((1, 2, 3), (0.64, 0.3, 0.06))[0]
+        index = self.words.trained and rng.random() < _INDEXES
+        columns = rng.choices((1, 2, 3), _INDEX_COLUMNS if index else _COLUMNS)[0]
         sheet = self.sheet(page, size, most, columns)
         blocks = self.edges.head(sheet) if rng.random() < 0.55 else []
         foot = self.edges.foot(sheet) if rng.random() < 0.5 else []
+        if index:
+            return [*blocks, *self.indexes.index(sheet), *foot]
+        self.words.begin_page()
+        blocks += self._body(sheet, len(blocks))
+        self.words.repeats.end()
+        return [*blocks, *foot]
+
+    def _body(self, sheet: Sheet, before: int) -> list[Block]:
+        """Elements of all kinds from the pen to the foot of the last column; `before` blocks are on the page."""
+        rng, blocks = self.rng, list[Block]()
         if sheet.columns > 1 and rng.random() < 0.5:
             blocks += self.section(sheet, spanning=True)
         column_top = sheet.y
         makers, weights = zip(*self.elements, strict=True)
-        while sheet.room > 0 and len(blocks) < _MOST_BLOCKS:
+        while sheet.room > 0 and before + len(blocks) < _MOST_BLOCKS:
             blocks += rng.choices(makers, weights)[0](sheet)
             sheet.y += int(sheet.leading * rng.choice((0.25, 0.4, 0.5, 0.5, 0.8, 1.2)))
             if sheet.y + sheet.leading > sheet.bottom:
@@ -100,7 +123,7 @@ class DocumentSetter(SheetSetter):
                     break
                 sheet.x = sheet.left + sheet.column * (sheet.measure + sheet.gutter)
                 sheet.y = column_top
-        return [*blocks, *foot]
+        return blocks
 
     def table_page(self, page: Image.Image, size: int, most: int) -> list[Block]:
         """A page with one or two tables, sometimes text above and below."""
@@ -148,7 +171,7 @@ class DocumentSetter(SheetSetter):
         runs = self._styled(
             sheet, self._text(rng.choice((rng.randint(3, 20), rng.randint(15, 60), rng.randint(40, 160))))
         )
-        lines = break_runs(runs, sheet.measure, indent, sheet.hyphens)
+        lines = self.words.repeats.lines(break_runs(runs, sheet.measure, indent, sheet.hyphens))
         align = "justified" if sheet.justified else "left"
         return self._kept(self._set(sheet, lines, "text", sheet.x, sheet.measure, sheet.leading, align=align))
 
@@ -223,6 +246,7 @@ class DocumentSetter(SheetSetter):
         count, width = rng.choice((rng.randint(1, 6), rng.randint(3, 12), rng.randint(8, 40))), sheet.measure - 2 * pad
         written = self.words.trained and rng.random() < _WRITTEN
         lines = self._code(face, font, count, width) if written else self._tokens(face, font, count, width)
+        lines = self.words.repeats.lines(lines)
         height = min(len(lines) * leading, max(0, (sheet.bottom - sheet.y - 2 * pad) // leading * leading))
         if not height:
             sheet.y = sheet.bottom
@@ -334,6 +358,31 @@ class DocumentSetter(SheetSetter):
             )
             blocks += self._kept(self._set(sheet, lines, "text", sheet.x + inset, sheet.measure - inset, sheet.leading))
         return blocks
+
+    def records(self, sheet: Sheet) -> list[Block]:
+        """Records of the same fields, of which few values differ; each a block of short lines."""
+        rng, font, blocks = self.rng, self._font(sheet), list[Block]()
+        values = {self.say.field() + ":": self.say.value() for _ in range(rng.randint(2, 5))}
+        for _ in range(rng.randint(2, 7)):
+            values[rng.choice(list(values))] = self.say.value()
+            lines = []
+            for name, value in values.items():
+                runs = [Run(word, font) for word in self._shown(f"{name} {value}".split(), sheet.face)]
+                lines += break_runs(runs, sheet.measure, 0.0, False)[:1]
+            blocks += self._kept(self._set(sheet, lines, "text", sheet.x, sheet.measure, sheet.leading))
+            sheet.y += sheet.leading // 2
+        return blocks
+
+    def aside(self, sheet: Sheet) -> list[Block]:
+        """A short line at the right edge or in the last lines of the column, with nothing around it."""
+        rng, font = self.rng, self._font(sheet)
+        words = self._shown(rng.choice((self._text(rng.randint(1, 5))[:5], [self.words.made_up()])), sheet.face)
+        lines = break_runs([Run(word, font) for word in words], sheet.measure, 0.0, False)[:1]
+        free = sheet.bottom - sheet.y - 2 * sheet.leading
+        if free > 0:
+            sheet.y += rng.choice((0, min(free, 2 * sheet.leading), int(free * rng.random()), free))
+        align = rng.choice(("right", "right", "left", "centre"))
+        return self._kept(self._set(sheet, lines, "text", sheet.x, sheet.measure, sheet.leading, align=align))
 
     def mark_line(self, sheet: Sheet) -> list[Block]:
         """A line of one mark repeated."""

@@ -86,6 +86,7 @@ class Setter:
     def fill(self, page: Image.Image, style: Style, most: int, unit: float) -> list[Block]:
         """Set blocks until the page is full or holds `most` characters; answers them in reading order."""
         rng = self.rng
+        self.words.begin_page()
         if style.cut:
             self._cut_line(page, style)
         column_width = (style.width - style.gutter * (style.columns - 1)) // style.columns
@@ -112,6 +113,7 @@ class Setter:
                 if column >= style.columns:
                     break
                 x, y = style.left + column_width + style.gutter, column_top
+        self.words.repeats.end()
         return blocks
 
     def _type(self, style: Style, title: bool) -> tuple[tuple[Face, SizedFont], int]:
@@ -151,7 +153,7 @@ class Setter:
         if title and self.rng.random() < 0.35:
             align = "centre"
         text, points, box, row = "", list[Point](), EMPTY, y
-        lines = break_lines([word for word in words if word], font, width)
+        lines = self.words.repeats.lines(break_lines([word for word in words if word], font, width))
         for index, line in enumerate(lines):
             if row + leading > style.bottom or len(text) >= room:
                 break
