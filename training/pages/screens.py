@@ -25,7 +25,7 @@ _DARK = 0.25
 _TURNED = [int(225 - 0.88 * ink) for ink in range(256)]
 """Ink of a dark part by the ink of the same part in light colours: print is what carries none."""
 
-_CHARACTERS = 0.75
+_CHARACTERS = 0.65
 """Of the characters that a sheet of paper may hold: names and code need more tokens than running text does."""
 
 
