@@ -24,7 +24,7 @@ class Recipe:
     adam_rate: float = 6e-4
     decay: float = 0.05
     warm_up: float = 0.03
-    pages: int = 48
+    pages: int = 40
     base_levels: tuple[float, ...] = (0.11, 0.20, 0.28, 0.34, 0.04, 0.03)
     base_genres: tuple[float, ...] = (0.48, 0.16, 0.12, 0.11, 0.13)
     crop_levels: tuple[float, ...] = (0.03, 0.08, 0.20, 0.66, 0.0, 0.03)
@@ -33,14 +33,14 @@ class Recipe:
     crop_shares: tuple[float, ...] = (0.41, 0.19, 0.05, 0.06, 0.03, 0.03, 0.1, 0.03, 0.1)
     together_pages: tuple[int, ...] = (2, 3, 4)
     together_each: tuple[int, ...] = (24, 16, 12)
-    together_shares: tuple[float, ...] = (0.04, 0.04, 0.02)
+    together_shares: tuple[float, ...] = (0.025, 0.02, 0.01)
     together_levels: tuple[float, ...] = (0.15, 0.35, 0.35, 0.1, 0.0, 0.05)
     together_genres: tuple[float, ...] = (0.36, 0.29, 0.05, 0.19, 0.11)
     locate_grids: tuple[tuple[int, int] | None, ...] = (None, (2, 3))
     locate_each: tuple[int, ...] = (48, 48)
-    locate_shares: tuple[float, ...] = (0.04, 0.05)
+    locate_shares: tuple[float, ...] = (0.02, 0.03)
     locate_genres: tuple[float, ...] = (0.34, 0.3, 0.0, 0.24, 0.12)
-    crop_weight: float = 0.5
+    crop_weight: float = 0.6
     weights: Weights = field(default_factory=Weights)
     checkpoint_seconds: float = 150.0
     seed: int = 1

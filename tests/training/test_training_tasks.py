@@ -203,7 +203,7 @@ def test_tasks_take_their_shares_of_the_second_batch() -> None:
     layouts, (base, others) = recipe.layouts(), recipe.plan()
     assert base == [(0, 1.0)] and sum(share for _, share in others) == pytest.approx(1)
     by_task = {task: sum(s for n, s in others if layouts[n].task is task) for task in Task}
-    assert by_task == pytest.approx({Task.READ: 0.81, Task.SEVERAL: 0.10, Task.LOCATE: 0.09})
+    assert by_task == pytest.approx({Task.READ: 0.895, Task.SEVERAL: 0.055, Task.LOCATE: 0.05})
     reading = replace(recipe, together_shares=(0, 0, 0), locate_shares=(0, 0))
     assert all(layout.task is Task.READ for layout in reading.layouts())
 
