@@ -21,7 +21,7 @@ from uocr.errors import ConversionError
 from uocr.modelconfig import ModelConfig
 from uocr.modelfile import PROFILES, Progress, payload_bytes
 
-CONVERTER_VERSION = 1  # of the bytes it writes: raised when the same checkpoint gives another file
+CONVERTER_VERSION = 2  # of the bytes it writes: raised when the same checkpoint gives another file
 BLOCK = 1 << 20  # elements that are in memory at a time, in about six copies
 
 
