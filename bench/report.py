@@ -189,9 +189,10 @@ def report_format() -> str:
 `gate.json`: `checkpoint` (SHA-256 of the weights), `pages_key` (of fonts, texts and the drawing code), `along`
 (`truth`: the pages' own text; `reading`: what f32 reads, for checkpoints with another grammar), `engine`, `pages` and
 `pages_asked` (fewer are measured where `--seconds` ends the run), `module_weights` (numbers in each module), `choices`
-(below), `picks` (by profile: `types` by module, `expected_loss` as the sum of the single modules, null where nothing
-was picked, names of the measured `exact`, `fast` and `integer` choices, `bounds`, whether EXACT, FAST and INTEGER keep
-them (`exact_kept`, `kept`, `integer_kept`), each on its own pages, and whether the size is kept).
+(below), `picks` (by profile: `types` by module, as "q4/q8" where its tensors differ, `expected_loss` as the sum of the
+single modules, null where nothing was picked, names of the measured `exact`, `fast` and `integer` choices, `bounds`,
+whether EXACT, FAST and INTEGER keep them (`exact_kept`, `kept`, `integer_kept`), each on its own pages, and whether the
+size is kept).
 Modules: {', '.join(MODULES)}. Bounds: {bounds}.
 
 | field of a choice | meaning |

@@ -131,20 +131,25 @@ def verdict(types: Mapping[str, str], expected: float | None, exact: Figures, fa
 
 
 def module_types(path: Path) -> dict[str, str]:
-    """The type that every module of a model file has."""
+    """The type that every module of a model file has; where its tensors differ, all of them: "q4/q8"."""
     with ModelFile.open(path) as file:
-        return {module: next(info.dtype for name, info in file.tensors.items() if module_of(name) == module)
-                for module in MODULES}
+        return {module: "/".join(sorted({info.dtype for name, info in file.tensors.items()
+                                         if module_of(name) == module})) for module in MODULES}
 
 
 def policy_rules(picks: dict[str, dict[str, Any]]) -> str:
-    """The picked types as rules of engine/uocr/convert/policy.toml."""
+    """The picked types as rules of engine/uocr/convert/policy.toml; none for a module whose tensors differ in type,
+    which only the policy's own rules make."""
     lines = []
     for module, globs in MODULES.items():
+        types = {profile: picks[profile]["types"][module] for profile in QUANTISED}
+        if any("/" in dtype for dtype in types.values()):
+            lines += [f"# As the policy has it: {module}, {', '.join(f'{p} as {d}' for p, d in types.items())}.", ""]
+            continue
         # A list of plain names is spelled alike in JSON and in TOML.
         lines += ["[[rule]]", f'why = "The quantisation gate\'s choice for: {module}."',
                   f"match = {json.dumps(globs)}", 'f32 = "f32"', 'f16 = "f16"',
-                  *(f'{profile} = "{picks[profile]["types"][module]}"' for profile in QUANTISED), ""]
+                  *(f'{profile} = "{dtype}"' for profile, dtype in types.items()), ""]
     return "\n".join(lines)
 
 

@@ -92,7 +92,11 @@ def test_profiles_alone_are_held_to_their_bounds(profiles: Path) -> None:
         "f32", "q8", "q4", "f32 (FAST)", "q8 (FAST)", "q4 (FAST)", "q8 (INTEGER)", "q4 (INTEGER)"]
     types = {profile: report["picks"][profile]["types"] for profile in BOUNDS}
     assert (types["q8"]["attention"], types["q4"]["attention"], types["q4"]["CLIP"]) == ("q8", "q8", "q4")
-    assert types["q8"]["experts"] == "f16", "too narrow here for groups of 64"
+    assert types["q8"]["experts"] == "f16/q8", "down_proj is too narrow here for groups of 64"
+    written = (profiles / "out" / "policy.toml").read_text("utf-8")
+    assert "# As the policy has it: experts, q8 as f16/q8, q4 as f16/q4.\n" in written
+    ruled = [glob for rule in tomllib.loads(written)["rule"] for glob in rule["match"]]
+    assert ruled == [g for m, globs in MODULES.items() if "/" not in types["q8"][m] + types["q4"][m] for g in globs]
 
 
 def test_what_models_are_read_in_is_scored_on_more_pages(
