@@ -15,6 +15,7 @@ from uocr.api import UnlimitedOCR
 from uocr.audit import audit
 from uocr.cli import view
 from uocr.export import export
+from uocr.export.plain_text import page_text
 from uocr.score import character_error_rate
 from uocr.sources import open_source
 
@@ -39,6 +40,9 @@ def read_sample(ocr: UnlimitedOCR, file: Path, output: Path) -> None:
                 case events.BlockEvent():
                     stream.show(event.event)
                 case events.PageFinished(page=page):
+                    if page.kept_reading == 2:
+                        view.out.print(view.SECOND_KEPT, style="yellow")
+                        view.out.print(page_text(page) + "\n", markup=False)
                     for line in view.page_lines(page):
                         view.out.print(line, style="dim", markup=False)
                     for note in page.problems:

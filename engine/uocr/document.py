@@ -90,7 +90,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Seconds spent in each phase, and how many tokens each handled."""
+    """Seconds spent in each phase, and how many tokens each handled; of a page that was read twice, both times."""
 
     vision_s: float = 0.0
     prefill_s: float = 0.0
@@ -136,6 +136,10 @@ class Page:
     """The model's own, 0..1: a page whose `confidence` is lower is `unsure`."""
     has_ink: bool | None = None
     """Whether ink stands outside every box. Looked at only where no text was found; None: not looked at."""
+    readings: int = 1
+    """How often the page was read to an end: 2 where the model looked lost. `timings` counts the work of both."""
+    kept_reading: int = 1
+    """Which of them everything else is from, 1 or 2. Text that was streamed is always from the first."""
 
     @property
     def complete(self) -> bool:

@@ -1,6 +1,9 @@
 """What a reading tells while it goes on. `UnlimitedOCR.stream` yields these in order.
 
 PageStarted ( Progress | TextDelta | BlockEvent )* PageFinished   for every page, then DocumentFinished
+
+Where a page is read a second time, only Progress in the phase "again" tells of that; when `PageFinished.page` then has
+2 as its `kept_reading`, its text and blocks take the place of those that were streamed.
 """
 
 from __future__ import annotations
@@ -28,7 +31,10 @@ class PageStarted:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A piece of vision or prefill is done: `done` of `total`."""
+    """A piece of vision or prefill is done: `done` of `total`.
+
+    In the phase "again" `done` are tokens of the second reading so far, maybe more than `total`, those of the first.
+    """
 
     page: Page
     phase: str

@@ -7,12 +7,12 @@ asks, and turns tokens into text and blocks. It knows no files and no threads; `
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from PIL import Image
 
-from . import advice, errors, events, markup, native
+from . import advice, errors, events, markup, native, rereading
 from .audit import audit
 from .control import Control
 from .document import BOX_SCALE, Block, Box, FinishReason, Page, Timings, Token
@@ -24,6 +24,8 @@ from .views import PRESETS, ViewPlan, get_preset, make_views, model_preset, plan
 LOOP_PERIOD_ONE_PAGE = 94
 LOOP_PERIOD_SEVERAL = 990
 """Longest period in tokens that the repeat guard's windows (128, 1,024) would catch; used when the guard is off."""
+_AGAIN_EVERY = 8
+"""Tokens of a second reading after which its progress is told again."""
 
 
 class Reader:
@@ -45,7 +47,8 @@ class Reader:
         return str(self.front_end.get("default_preset", "base"))
 
     def check(self, settings: ReadSettings) -> None:
-        """Raises InvalidRequest for what the model cannot be asked, whatever the page."""
+        """Raises InvalidRequest for what the model cannot be asked, whatever the page; ModelFileError."""
+        rereading.read_again_below(self.front_end)
         if settings.locate is not None:
             locate_prompt(self.front_end, self.tokenizer, settings.locate)
 
@@ -105,7 +108,10 @@ class Reader:
     def read_page(
         self, page: Page, image: Image.Image, settings: ReadSettings, control: Control
     ) -> Iterator[events.ReadEvent]:
-        """Events of one page; `page` is filled in place. The last event is PageFinished."""
+        """Events of one page; `page` is filled in place. The last event is PageFinished.
+
+        Where the model looks lost, the page may be read twice; `page` is then the surer reading.
+        """
         picture, to_page = prepare(image, page, settings)
         views, plan = self.plan_page(picture.width, picture.height, settings)
         self._note_untrained(page, views)
@@ -114,11 +120,40 @@ class Reader:
             page.located = words_to_find(settings.locate)
             self._note_long(page, page.located)
         self._admit_page(views, plan, settings)
+        notes = list(page.problems)
         pixels = make_views(picture, views.preset).views
         yield from self._run([page], [views], plan, lambda view: pixels[view], control)
+        again = settings.read_again and settings.locate is None and not control.cancelled
+        if again and rereading.looks_lost(page, rereading.read_again_below(self.front_end)):
+            yield from self._read_again(page, picture, views, plan, notes, control)
         _look_for_ink(page, lambda: picture)
         _move_blocks(page.blocks, to_page)
         yield events.PageFinished(page)
+
+    def _read_again(
+        self, page: Page, picture: Image.Image, views: ViewPlan, plan: native.Plan, notes: list[str], control: Control
+    ) -> Iterator[events.Progress]:
+        """Reads `picture` once more with margins around it, by the same plan; `page` becomes the surer reading.
+
+        A second reading that was cancelled or failed leaves the first as it is.
+        """
+        first, second = len(page.tokens), Page(page.source, page.index, page.width, page.height)
+        yield events.Progress(page, "again", 0, first)
+        try:
+            around = rereading.surrounded(picture)
+            pixels = make_views(around, rereading.plan_again(views, *around.size).preset)
+            with contextlib.closing(
+                self._run([second], [pixels.plan], plan, lambda view: pixels.views[view], control)
+            ) as reading:
+                for event in reading:
+                    if isinstance(event, events.TextDelta) and event.count % _AGAIN_EVERY == 0:
+                        yield events.Progress(page, "again", event.count, first)
+        except errors.UocrError as error:
+            second.finish_reason, second.error = FinishReason.ERROR, str(error)
+        if second.finish_reason is FinishReason.ERROR:
+            page.problems.append(f"Reading the page a second time failed, the first reading is kept: {second.error}")
+        elif second.finish_reason is not FinishReason.CANCELLED:
+            rereading.settle(page, second, notes, picture.size)
 
     def read_together(
         self, pages: Sequence[Page], images: Sequence[Any], settings: ReadSettings, control: Control
@@ -189,7 +224,7 @@ class Reader:
 
     def _run(
         self, pages: Sequence[Page], views: Sequence[ViewPlan], plan: native.Plan, pixels: Any, control: Control
-    ) -> Iterator[events.ReadEvent]:
+    ) -> Generator[events.ReadEvent, None, None]:
         estimate = self.engine.estimate(plan)
         for page in pages:
             page.memory_estimate = dict(estimate.category)

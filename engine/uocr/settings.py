@@ -39,6 +39,8 @@ class ReadSettings:
     compat: str | None = _option(None, '"upstream": decode pictures exactly as the reference code does')
     password: str | None = _option(None, "for encrypted PDFs")
     rotate: int = _option(0, "degrees clockwise, 0, 90, 180 or 270, before reading", choices=(0, 90, 180, 270))
+    read_again: bool = _option(True, "a page on which the model looks lost may be read again, a little smaller; the "
+                                     "surer reading is kept")
     region: tuple[int, int, int, int] | None = _option(None, "left, top, right, bottom in page pixels: read only that")
 
     def __post_init__(self) -> None:

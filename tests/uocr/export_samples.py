@@ -59,6 +59,8 @@ def rich_page() -> Page:
         memory_estimate={"kv_cache": 1024},
         memory_peak={"kv_cache": 1000},
         has_text_layer=True,
+        readings=2,
+        kept_reading=2,
     )
     return made
 

@@ -248,6 +248,9 @@ class Job:
             case events.BlockEvent() if self._streams and self.settings.locate is None:
                 self._text.show(event.event)
             case events.PageFinished(page=page):
+                if self._streams and page.kept_reading == 2:
+                    self._warn(f"{page.source}, page {page.index + 1}: {view.SECOND_KEPT}")
+                    view.out.print(page_text(page) + "\n", markup=False)
                 if event.error is not None:
                     view.error(event.error)
                 elif not self.quiet and page.finish_reason is not FinishReason.NOT_READ:  # those are told as one

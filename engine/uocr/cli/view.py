@@ -53,6 +53,10 @@ FINISH_WORDS = {
     FinishReason.NOT_READ: "not read",
 }
 
+PHASE_WORDS = {"again": "reading again"}
+SECOND_KEPT = "read twice: the second reading was surer, and this is its text"
+"""Stands before the text of a page whose first reading was shown as it came."""
+
 
 def size(count: float) -> str:
     """Bytes for people: 1,234 B, 12.3 MB, 1.83 GB (decimal units)."""
@@ -92,7 +96,8 @@ def write(text: str) -> None:
 
 
 class PhaseBar:
-    """How far vision, prefill or decoding is, on a terminal's error stream only; gone when the text comes."""
+    """How far vision, prefill, decoding or a second reading is, on a terminal's error stream only; gone when the text
+    comes."""
 
     def __init__(self) -> None:
         self._bar: Progress | None = None
@@ -106,8 +111,8 @@ class PhaseBar:
                 TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=err, transient=True
             )
             self._bar.start()
-            self._task = self._bar.add_task(phase)
-        self._bar.update(self._task, description=phase, completed=done, total=total)
+            self._task = self._bar.add_task("")
+        self._bar.update(self._task, description=PHASE_WORDS.get(phase, phase), completed=done, total=total)
 
     def hide(self) -> None:
         if self._bar is not None:
@@ -185,6 +190,8 @@ def page_lines(page: Page) -> list[str]:
     lines = [f"finish reason: {page.finish_reason} ({FINISH_WORDS[page.finish_reason]})"]
     if page.error:
         lines.append(f"error: {page.error}")
+    if page.readings > 1:
+        lines.append(f"read twice: the {'second' if page.kept_reading == 2 else 'first'} reading was surer")
     if t.generated_tokens:
         lines.append(
             f"tokens: {t.generated_tokens} written, {t.prompt_tokens} in the prompt ({t.visual_tokens} visual), "

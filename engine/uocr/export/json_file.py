@@ -11,6 +11,7 @@ Schema "leggio-reading", version 1. Times are seconds, memory bytes, boxes [left
            "complete": bool, "blank": bool, "error": str | null, "notice": str | null,
            "problems": [str], "has_text_layer": bool, "located": str | null,
            "confidence": 0..1 | null, "confidence_threshold": 0..1, "unsure": bool, "has_ink": bool | null,
+           "readings": 1 | 2, "kept_reading": 1 | 2,
            "text": str, "raw_text": str,
            "blocks": [
              {"label": str, "text": str, "boxes": [0..999], "boxes_px": [px],
@@ -24,7 +25,8 @@ Schema "leggio-reading", version 1. Times are seconds, memory bytes, boxes [left
         "complete": bool}]}
 
 A page is `unsure` when its confidence is below the model's threshold, and `blank` when nothing was found to read;
-`has_ink` tells then whether ink stands there nevertheless. `notice` is what the other formats print with the page.
+`has_ink` tells then whether ink stands there nevertheless. A page that was read twice (`readings`) is the reading
+`kept_reading`; its `timings` count the work of both. `notice` is what the other formats print with the page.
 A block's `text` has its tables as HTML; tags at its `printed_tags` are printed on the page and belong to no table.
 
 `complete`, `blank`, `unsure`, `notice`, `text`, `boxes_px`, `tokens_per_second` and a page's `confidence` are derived
@@ -96,6 +98,7 @@ def page_record(page: Page) -> dict[str, Any]:
         "error": page.error, "notice": notice_of(page), "problems": page.problems,
         "has_text_layer": page.has_text_layer, "located": page.located, "confidence": page.confidence,
         "confidence_threshold": page.confidence_threshold, "unsure": page.unsure, "has_ink": page.has_ink,
+        "readings": page.readings, "kept_reading": page.kept_reading,
         "text": page.text, "raw_text": page.raw_text,
         "blocks": [_block_record(block, page) for block in page.blocks],
         "tokens": {
@@ -139,6 +142,7 @@ def page_from_record(record: dict[str, Any]) -> Page:
         memory_estimate=record["memory_estimate"], memory_peak=record["memory_peak"],
         has_text_layer=record["has_text_layer"], located=record.get("located"),
         confidence_threshold=record.get("confidence_threshold", 0.0), has_ink=record.get("has_ink"),
+        readings=record.get("readings", 1), kept_reading=record.get("kept_reading", 1),
     )
 
 
