@@ -80,6 +80,7 @@ class ScriptedEngine:
 
     script: gives the model's output of a page, or raises a UocrError. doubt: log-probability by token text.
     steps: a semaphore; every token takes one, so that a test decides how far reading goes.
+    second: what a page says in a second reading, if there is one; it is kept if `second_kept`.
     hang_in: number of a page in which reading stands still after 20 tokens, until it is cancelled. most_pages: how
     many pages fit into one pass; 0: the model reads pages one by one.
     """
@@ -96,6 +97,8 @@ class ScriptedEngine:
         max_new_tokens: int = 32_000,
         hang_in: int | None = None,
         most_pages: int = 0,
+        second: str | None = None,
+        second_kept: bool = True,
     ) -> None:
         self.front_end: dict[str, Any] = {
             "name": "scripted",
@@ -103,6 +106,9 @@ class ScriptedEngine:
             "confidence_threshold": 0.5,
             "multi_page": most_pages > 0,
         }
+        if second is not None:
+            self.front_end["read_again_below"] = 0.9
+        self._second, self._second_kept = second, second_kept
         self._most_pages = most_pages
         self._script = script if callable(script) else lambda _: script
         self._rate, self._finish, self._vision = tokens_per_s, finish, vision_steps
@@ -209,7 +215,33 @@ class ScriptedEngine:
         page.problems += parser.pages[0].problems
         page.finish_reason = finish
         page.timings = Timings(0.5, 0.1, count / self._rate, plan.visual_tokens + 5, plan.visual_tokens, count)
+        if self._second is not None and settings.read_again and finish is not FinishReason.CANCELLED:
+            yield from self._read_again(page, count, control)
         yield events.PageFinished(page)
+
+    def _read_again(self, page: Page, first: int, control: Control) -> Iterator[Any]:
+        """A second reading, of which the counts alone are told until it is kept."""
+        assert self._second is not None
+        parser = markup.MarkupParser(page.width, page.height, expected_pages=1)
+        count = 0
+        yield events.Progress(page, "again", 0, first)
+        for piece in pieces(self._second):
+            self._take_step(control)
+            if control.cancelled:
+                return
+            count += 1
+            parser.push(piece, [Token(4 + count % 1000, -0.01)])
+            if count % 8 == 0:
+                yield events.Progress(page, "again", count, first)
+        parser.finish()
+        page.readings = 2
+        page.timings = dataclasses.replace(
+            page.timings, decode_s=(first + count) / self._rate, generated_tokens=first + count
+        )
+        if self._second_kept:
+            page.kept_reading = 2
+            page.raw_text, page.blocks = self._second, parser.pages[0].blocks
+            page.finish_reason = FinishReason.EOS
 
     def _take_step(self, control: Control) -> None:
         """Wait while paused, and for the test's leave to go on."""

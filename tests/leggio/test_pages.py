@@ -324,6 +324,13 @@ def test_of_a_page_with_a_region_read_anew_the_newer_models_threshold_counts():
     assert merge_region(whole, read, (0, 490, 1000, 610)).unsure and not whole.unsure
 
 
+def test_of_a_page_with_a_region_read_anew_the_readings_are_counted_with_their_times():
+    whole, read = page(("a", (0, 0, 999, 100))), page(("b", (0, 500, 999, 600)))
+    read.readings = read.kept_reading = 2
+    merged = merge_region(whole, read, (0, 490, 1000, 610))
+    assert (merged.readings, merged.kept_reading, merged.timings) == (2, 2, read.timings)
+
+
 def test_ink_nobody_read_and_boxes_without_ink_are_offered(qtbot, make_window, tmp_path):
     path = tmp_path / "p.png"
     image = Image.new("RGB", (1000, 1000), "white")

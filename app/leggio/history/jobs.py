@@ -34,6 +34,7 @@ _BOUND = (
     "loop_history",
     "compat",
     "one_pass",
+    "read_again",
     "rotate",
 )
 """Settings that change what is read; the password and page range do not."""

@@ -215,6 +215,9 @@ class EngineStrip(QWidget):
         if phase in ("vision", "prefill"):
             words = self.tr("Looking at the page") if phase == "vision" else self.tr("Preparing")
             self._tokens.setText(self.tr("{0}: {1} of {2}").format(words, done, total))
+        elif phase == "again":
+            words = self.tr("{0} tokens").format(number_text(done))
+            self._tokens.setText(self.tr("Reading again: {0}").format(words) if done else self.tr("Reading again"))
 
     def count(self, tokens: int, seconds: float) -> None:
         if self.rate.add(tokens, seconds) or not self._rate_text:
@@ -241,6 +244,8 @@ class EngineStrip(QWidget):
         ended = self.finish_words(page.finish_reason)
         looked, wrote = timings.vision_s + timings.prefill_s, timings.decode_s
         # A document from the history may have been read by another program that did not tell its times.
+        if page.readings > 1:
+            ended = self.tr("{0} · read twice").format(ended)
         told = self.tr("{0} · looked {1} s, wrote {2} s").format(ended, number_text(looked, 1), number_text(wrote, 1))
         if not wrote:
             self._tokens.setText(ended)

@@ -19,9 +19,10 @@ def badge(item: PageItem) -> str:
             "vision": translate("Pages", "Looking"),
             "prefill": translate("Pages", "Preparing"),
             "decode": translate("Pages", "Writing"),
+            "again": translate("Pages", "Reading again"),
         }
         word = words.get(item.phase, translate("Pages", "Reading"))
-        return f"{word} {share_text(item.progress)}" if item.phase in ("vision", "prefill") else word
+        return f"{word} {share_text(item.progress)}" if item.phase in ("vision", "prefill", "again") else word
     return {
         PageState.NEW: translate("Pages", "Not read"),
         PageState.WAITING: translate("Pages", "Waiting"),
@@ -89,5 +90,12 @@ def describe(item: PageItem) -> str:
         lines.append(translate("Pages", "{0} x {1} pixels").format(item.page.width, item.page.height))
     if item.page is not None and item.page.has_text_layer:
         lines.append(translate("Pages", "The PDF page already carries text"))
+    if item.page is not None and item.page.readings > 1 and item.state.over:
+        second = item.page.kept_reading == 2
+        lines.append(
+            translate("Pages", "Read twice: the second reading was surer")
+            if second
+            else translate("Pages", "Read twice: the first reading was surer")
+        )
     sentence = explain(item).text
     return "\n".join(lines + ([sentence] if sentence else []))

@@ -38,6 +38,8 @@ def merge_region(page: Page | None, read: Page, region: Region) -> Page:
         memory_estimate=read.memory_estimate,
         memory_peak=read.memory_peak,
         confidence_threshold=read.confidence_threshold,
+        readings=read.readings,
+        kept_reading=read.kept_reading,
     )
 
 

@@ -233,9 +233,10 @@ class Session(QObject):
         elif isinstance(change, frames.BlockEnded):
             self.block_ended.emit(item, change.index, change.block)
         elif isinstance(change, frames.Advanced):
-            if change.phase in ("vision", "prefill"):
+            if change.phase in ("vision", "prefill", "again"):
+                share = min(1.0, change.done / max(1, change.total))
                 for each in self._group if item in self._group else [item]:
-                    self._model.set_state(each, PageState.READING, change.done / max(1, change.total), change.phase)
+                    self._model.set_state(each, PageState.READING, share, change.phase)
             self.advanced.emit(item, change.phase, change.done, change.total)
         elif isinstance(change, frames.Began):
             self._model.set_state(item, PageState.READING, 0.0, "vision")

@@ -24,6 +24,10 @@ def _read_form(values: ReadSettings, front_end: Mapping[str, Any], parent: QWidg
     """The read settings; what the open model cannot do, or does badly, is shown and says so."""
     why = QCoreApplication.translate("Settings", "The model in use was not trained for it.")
     impossible = {} if front_end.get("multi_page") else {"one_pass": why}
+    if not front_end.get("read_again_below"):
+        impossible["read_again"] = QCoreApplication.translate(
+            "Settings", "The model in use does not say when it looks lost."
+        )
     trained = front_end.get("trained_presets", PRESET_CHOICES)
     untrained = [preset for preset in PRESET_CHOICES if preset and preset not in trained]
     return SettingsForm(ReadSettings, visible_read_fields(), values, parent, impossible=impossible, untrained=untrained)

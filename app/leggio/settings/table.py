@@ -104,6 +104,7 @@ READ_TITLES: dict[str, Any] = {
     "ngram_window": QT_TRANSLATE_NOOP("Settings", "Repeat guard: window"),
     "loop_guard_hits": QT_TRANSLATE_NOOP("Settings", "Call it a loop after"),
     "loop_history": QT_TRANSLATE_NOOP("Settings", "Loop: look back"),
+    "read_again": QT_TRANSLATE_NOOP("Settings", "Read a page again where the model looks lost"),
 }
 """Titles of the read settings in the dialog; their help is the table's own."""
 
@@ -123,6 +124,11 @@ READ_HELPS: dict[str, Any] = {
     "ngram_window": QT_TRANSLATE_NOOP("Settings", "How many tokens back the guard looks"),
     "loop_guard_hits": QT_TRANSLATE_NOOP("Settings", "Times the guard had to act before reading stops"),
     "loop_history": QT_TRANSLATE_NOOP("Settings", "Tokens looked back for that; 0: never stop"),
+    "read_again": QT_TRANSLATE_NOOP(
+        "Settings",
+        "Such a page is shown to the model once more, a little smaller, and the reading that it is surer of is kept. "
+        "Takes twice the time there. Only for models that say when they look lost.",
+    ),
 }
 
 PRESET_CHOICES = ("", "tiny", "small", "base", "large", "gundam")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QTextCursor
@@ -45,6 +46,8 @@ class TranscriptPanel(QWidget):
         self._open: list[str] | None = None
         """Text of the block that streams, None when none does."""
         self._laid_out = 0
+        self._scroll: int | None = None
+        """Where to scroll to when all blocks are laid out; None: leave it."""
         self._editable = False
         self._found: list[QTextCursor] = []
         self._place = -1
@@ -76,7 +79,27 @@ class TranscriptPanel(QWidget):
         self._editable = editable
         self._open = None
         self._found, self._place, self._doubt = [], -1, (-1, -1)
+        self._scroll = None
         self._restart()
+
+    @contextlib.contextmanager
+    def place_kept(self) -> Iterator[None]:
+        """What is shown inside is scrolled to where the text before it was."""
+        place = self._shown.verticalScrollBar().value()
+        self._shown.viewport().setUpdatesEnabled(False)  # nobody sees the text go and come back
+        try:
+            yield
+        finally:
+            self._shown.viewport().setUpdatesEnabled(True)
+        self._scroll = place
+        self._scroll_back()
+
+    def _scroll_back(self) -> None:
+        """Scroll to the place that is kept, as far as there is text already."""
+        if self._scroll is not None:
+            self._shown.verticalScrollBar().setValue(self._scroll)
+            if not self.filling:
+                self._scroll = None
 
     def set_editable(self, editable: bool) -> None:
         """Whether blocks may be corrected: not while they stream."""
@@ -99,7 +122,9 @@ class TranscriptPanel(QWidget):
         self._laid_out = stop
         if stop < len(self._blocks):
             self._fill.start(0)
+            self._scroll_back()
             return
+        self._scroll_back()
         if self._open is not None:
             self._begin_shown("".join(self._open))
         if not self.find_bar.isHidden():

@@ -590,6 +590,18 @@
         <translation>{0} · sguardo {1} s, scrittura {2} s</translation>
     </message>
     <message>
+        <source>Reading again: {0}</source>
+        <translation>Lettura ripetuta: {0}</translation>
+    </message>
+    <message>
+        <source>Reading again</source>
+        <translation>Lettura ripetuta</translation>
+    </message>
+    <message>
+        <source>{0} · read twice</source>
+        <translation>{0} · due letture</translation>
+    </message>
+    <message>
         <source>Ready</source>
         <translation>Pronto</translation>
     </message>
@@ -1335,6 +1347,10 @@
         <translation>Scrittura</translation>
     </message>
     <message>
+        <source>Reading again</source>
+        <translation>Lettura ripetuta</translation>
+    </message>
+    <message>
         <source>Reading</source>
         <translation>Lettura</translation>
     </message>
@@ -1393,6 +1409,14 @@
     <message>
         <source>The PDF page already carries text</source>
         <translation>La pagina PDF ha già del testo</translation>
+    </message>
+    <message>
+        <source>Read twice: the second reading was surer</source>
+        <translation>Letta due volte: la seconda lettura era più sicura</translation>
+    </message>
+    <message>
+        <source>Read twice: the first reading was surer</source>
+        <translation>Letta due volte: la prima lettura era più sicura</translation>
     </message>
     <message>
         <source>No text found</source>
@@ -1720,6 +1744,10 @@
         <translation>Circolo: quanto indietro</translation>
     </message>
     <message>
+        <source>Read a page again where the model looks lost</source>
+        <translation>Rileggi la pagina dove il modello sembra perdersi</translation>
+    </message>
+    <message>
         <source>How the page is cut for the model: tiny to large, or gundam with close-ups</source>
         <translation>Come si ritaglia la pagina per il modello: da minima a grande, o gundam con ingrandimenti</translation>
     </message>
@@ -1752,8 +1780,16 @@
         <translation>Token guardati indietro per questo; 0: mai fermarsi</translation>
     </message>
     <message>
+        <source>Such a page is shown to the model once more, a little smaller, and the reading that it is surer of is kept. Takes twice the time there. Only for models that say when they look lost.</source>
+        <translation>Il modello rivede quella pagina un poco più piccola e resta la lettura di cui è più sicuro. Lì il tempo raddoppia. Solo per modelli che dicono quando sembrano perdersi.</translation>
+    </message>
+    <message>
         <source>The model in use was not trained for it.</source>
         <translation>Il modello in uso non è stato addestrato per questo.</translation>
+    </message>
+    <message>
+        <source>The model in use does not say when it looks lost.</source>
+        <translation>Il modello in uso non dice quando sembra perdersi.</translation>
     </message>
     <message>
         <source>Read the pages of a document together</source>

@@ -171,6 +171,8 @@ class Presenter(QObject):
             self._strip.begin(live.started)
             if live.tokens:
                 self._strip.count(live.tokens, live.decode_s)
+            if live.again is not None:
+                self._strip.advance("again", *live.again)
         elif item is not None and read is not None and (place := self._session.place(read)) > 0:
             self._strip.elsewhere(place, self._session.pages, self._session.waiting)
         elif item is not None:
@@ -276,6 +278,8 @@ class Presenter(QObject):
                 self._desk.canvas.set_views(started.views)
 
     def _advanced(self, item: PageItem, phase: str, done: int, total: int) -> None:
+        if phase == "again" and (live := self._lives.get(item.key)) is not None:
+            live.again = (done, total)
         if self._together(item):
             self._strip.advance(phase, done, total)
 
@@ -324,9 +328,14 @@ class Presenter(QObject):
         if item.page is not page:  # the earlier reading stays, and what is being corrected in it
             self.panel.editor.keep()
         self._desk.canvas.set_writing(-1)
-        if live is not None and len(live.blocks) == len(page.blocks) and item.page is page:
+        streamed = page.kept_reading == 1  # a second reading that is kept was never shown
+        if live is not None and streamed and len(live.blocks) == len(page.blocks) and item.page is page:
             self.panel.set_editable(True)
             self.show_notice()
+        elif item.page is page and not streamed:
+            self._pinned = -1  # the blocks are others now
+            with self.panel.place_kept():
+                self._show_text()
         else:
             self._show_text()
         if self._desk.canvas.page_size != (0, 0):
