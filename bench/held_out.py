@@ -158,7 +158,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         pages = list(in_turn(cache, args.pages))[len(pairs):]
         for part in (pages[n:n + BATCH] for n in range(0, len(pages), BATCH)):
             for page, (theirs, ended) in zip(part, torch_reader.read(part), strict=True):
-                mine = ocr.read(page.picture, preset="base", max_new_tokens=MOST, ngram_size=0, loop_history=0).pages[0]
+                mine = ocr.read(page.picture, preset="base", max_new_tokens=MOST, ngram_size=0, loop_history=0,
+                                read_again=False).pages[0]
                 pairs.append(compare(page, mine.blocks, theirs, mine.complete and ended))
                 file.write(json.dumps(asdict(pairs[-1]), ensure_ascii=False) + "\n")
             file.flush()

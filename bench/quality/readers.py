@@ -5,6 +5,8 @@ Pages are handed to all readers in turn, so that whatever else the machine does 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import multiprocessing
 import os
 import resource
@@ -13,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib import metadata
@@ -71,8 +73,14 @@ class Reader:
 def model(path: Path, precision: str = "fast", threads: int = 0, name: str | None = None, jobs: int = 1) -> Reader:
     """The engine with a model file."""
     with ModelFile.open(path) as file:
-        identity = f"{file.model_id.hex()} {precision}"
+        identity = f"{file.model_id.hex()} {precision} {_front_end_hash(file.front_end)}"
     return Reader(name or path.stem, _read_with_model, _open_model, (path, precision, threads), jobs, identity)
+
+
+def _front_end_hash(front_end: Mapping[str, Any]) -> str:
+    """Twelve hexadecimal digits of what the file says besides its weights: grids of crops, the repeat guard, when a
+    page is read again, ... A reading changes with it."""
+    return hashlib.sha256(json.dumps(front_end, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def peer(name: str, threads: int = 0, jobs: int = 1) -> Reader:

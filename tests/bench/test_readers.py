@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
+from uocr.modelfile import ModelFile
 
 from bench.quality import readers
 from bench.quality.pages import Page, TruthBlock
+from tests.conftest import BUILT_IN
 
 
 def corners(left: int, top: int, right: int, bottom: int) -> list[list[int]]:
@@ -46,6 +48,31 @@ def test_tesseract_without_a_language_of_the_pages_is_refused_before_it_reads(tm
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(readers.MissingReader, match=r"tesseract-ocr-ita tesseract-ocr-deu .* tesseract-ocr-hun"):
         readers.peer("tesseract")
+
+
+def test_a_models_readings_are_known_by_its_weights_its_precision_and_its_front_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stored, changes = ModelFile.open, dict[str, object]()
+
+    def opened(path: Path) -> ModelFile:
+        file = stored(path)
+        file.front_end |= changes
+        return file
+
+    monkeypatch.setattr(ModelFile, "open", staticmethod(opened))
+
+    def identity(precision: str = "fast") -> str:
+        reader = readers.model(BUILT_IN, precision)
+        reader.close()
+        return reader.identity
+
+    first = identity()
+    assert identity() == first and identity("exact") != first
+    with stored(BUILT_IN) as file:
+        assert first.startswith(f"{file.model_id.hex()} fast ")
+    changes["read_again_below"] = 0.123
+    assert identity() != first
 
 
 @pytest.mark.parametrize("name", readers.PEERS)

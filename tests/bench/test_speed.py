@@ -38,6 +38,7 @@ def test_the_page_of_500_characters_is_read_and_its_time_is_divided(tmp_path: Pa
     found = one_page.measure(path, 2, 1)
     seconds = {name: values[0] for name, values in found["seconds"].items()}
     assert all(value > 0 for value in seconds.values()) and found["tokens"] > 100
+    assert found["readings"] in (1, 2)
     parts = sum(seconds[name] for name in ("vision", "prompt", "text", "the rest"))
     assert parts == pytest.approx(seconds["wall"], abs=0.001)
 
