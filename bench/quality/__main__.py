@@ -25,8 +25,9 @@ from bench.quality.pages import Page, PageCache, PageSet, default_cache
 from bench.quality.scores import PageScore, Reading, score, summary
 from bench.quality.stored import model_facts, write
 
-AIM = 0.85
-"""Share of the wrong words that the threshold must catch on calibration pages, so that 0.8 holds on others."""
+AIM = 0.9
+"""Share of the wrong words that the threshold must catch on calibration pages, so that 0.8 holds on others: on pages in
+fonts and texts that training never saw up to ten points fewer are caught."""
 
 
 def all_sets() -> dict[str, PageSet]:
