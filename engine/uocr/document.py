@@ -162,6 +162,11 @@ class Page:
         return sum(confidence >= self.confidence_threshold for confidence in words) <= HARDLY * len(words)
 
     @property
+    def doubtful_words(self) -> list[Word]:
+        """The words of whose text the model is unsure, in reading order, tables' among them."""
+        return [w for block in self.blocks for w in block.words if w.confidence < self.confidence_threshold]
+
+    @property
     def ink_without_text(self) -> bool:
         """The page was read to its end and no text was found, though there is ink on it: it is no empty sheet."""
         return self.complete and self.located is None and bool(self.has_ink) and not self.text

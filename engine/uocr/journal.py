@@ -15,7 +15,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,6 +30,9 @@ _FORMAT = "leggio-journal 1"
 _NAMES = {
     "file": "the file", "settings": "the settings", "model": "the model", "engine": "the engine version",
 }
+
+Change = Callable[[str, str, str], str]
+"""Words for a setting that changed: of its name, its value then and now, both as JSON or "unknown"."""
 
 
 def default_path(name: str, key: Mapping[str, str]) -> Path:
@@ -53,12 +56,14 @@ class Journal:
 
     @classmethod
     def open(
-        cls, path: Path | str, key: Mapping[str, str], details: Mapping[str, object] | None = None
+        cls, path: Path | str, key: Mapping[str, str], details: Mapping[str, object] | None = None,
+        told: Change = lambda name, then, now: f"{name}: {then} then, {now} now",
     ) -> Journal:
         """Open the journal at `path` for the job that `key` stands for, or begin one.
 
         `key`: hashes of what the pages depend on, by name: file, settings, model, engine. `details`: the
-        settings themselves, by name; they only make a refusal say which of them changed. Raises
+        settings themselves, by name; they only make a refusal say which of them changed, in the words of
+        `told`. Raises
         JournalMismatch when the journal there belongs to another job (`changed` names the differing keys),
         is in use by another process or is no journal; OutputFailed when it cannot be written.
         """
@@ -69,7 +74,7 @@ class Journal:
         except OSError as error:
             raise _failed(path, error) from error
         try:
-            return cls(path, file, _resume(path, file, key, details or {}))
+            return cls(path, file, _resume(path, file, key, details or {}, told))
         except OSError as error:
             file.close()
             raise _failed(path, error) from error
@@ -130,7 +135,8 @@ def _lock(path: Path, file: IO[bytes]) -> None:
             f"{path}: another process is at work on this job; let it finish or stop it.") from None
 
 
-def _resume(path: Path, file: IO[bytes], key: Mapping[str, str], details: Mapping[str, object]) -> list[Page]:
+def _resume(path: Path, file: IO[bytes], key: Mapping[str, str], details: Mapping[str, object],
+            told: Change) -> list[Page]:
     """The pages in `file`, whose torn end is cut off; an empty or new file gets its header."""
     _lock(path, file)
     file.seek(0)
@@ -144,7 +150,7 @@ def _resume(path: Path, file: IO[bytes], key: Mapping[str, str], details: Mappin
         return []
     if header.get("format") != _FORMAT:
         raise JournalMismatch(f"{path} was written by another version of Leggio; remove it to start anew.")
-    _compare(path, header["key"], key, header.get("details", {}), json.loads(dump_json(dict(details))))
+    _compare(path, header["key"], key, header.get("details", {}), json.loads(dump_json(dict(details))), told)
 
     pages = []
     while True:
@@ -162,13 +168,13 @@ def _resume(path: Path, file: IO[bytes], key: Mapping[str, str], details: Mappin
 
 
 def _compare(path: Path, then: Mapping[str, str], now: Mapping[str, str], details_then: Mapping[str, object],
-             details_now: Mapping[str, object]) -> None:
+             details_now: Mapping[str, object], setting: Change) -> None:
     """Raise JournalMismatch, with old and new values, when the keys differ. Details are as JSON gives them."""
     changed = tuple(name for name in {**then, **now} if then.get(name) != now.get(name))
     if not changed:
         return
     settings = [
-        f"{name}: {_value(details_then, name)} then, {_value(details_now, name)} now"
+        setting(name, _value(details_then, name), _value(details_now, name))
         for name in {**details_then, **details_now}
         if _value(details_then, name) != _value(details_now, name)
     ]

@@ -276,7 +276,7 @@ def test_a_failed_write_keeps_the_text_and_the_journal(run, tmp_path: Path, monk
     assert out == kept.read_text() and "is shown instead" in err
     monkeypatch.setattr(export, "export", real)
     code, _, err = run(*(word for word in command if word != "-q"))
-    assert code == 0 and "going on after 1 pages" in err and (tmp_path / "out.md").exists()
+    assert code == 0 and "going on after 1 page of the journal" in err and (tmp_path / "out.md").exists()
     assert not list((tmp_path / "state").rglob("*.jsonl"))
 
 
@@ -287,7 +287,7 @@ def test_a_changed_setting_is_named_and_fresh_starts_anew(run, tmp_path: Path, m
         assert run("read", page, "--resume", "-q")[0] == errors.OutputFailed.exit_code
     code, _, err = run("read", page, "--resume", "-q", "--dpi", "200")
     assert code == errors.JournalMismatch.exit_code
-    assert "the settings (dpi: 300 then, 200 now) changed" in err and "--fresh" in err
+    assert "the settings (--dpi: 300 then, 200 now) changed" in err and "--fresh" in err
     code, _, err = run("read", page, "--fresh", "--dpi", "200")
     assert code == 0 and "going on" not in err
     assert not list((tmp_path / "state").rglob("*.jsonl"))
@@ -483,7 +483,7 @@ def test_resume_goes_on_after_the_pages_of_the_journal(run, tmp_path: Path) -> N
     assert not (tmp_path / "out.md").exists()
     code, _, err = run("read", leaflet, "--resume", "-o", str(tmp_path / "out.md"))
     assert code == 0
-    assert "going on after 1 pages" in err
+    assert "going on after 1 page of" in err
     whole = run("read", leaflet, "-q")[1]
     assert (tmp_path / "out.md").read_text() == whole
     assert run("read", leaflet, "--resume", "-q")[1] == whole  # a finished job leaves no journal
@@ -532,7 +532,7 @@ def test_ctrl_c_with_a_journal_leaves_the_way_free_for_the_same_command(tmp_path
     assert not (tmp_path / "new").exists()
     again = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert again.returncode == 0, again.stderr
-    assert "going on after 1 pages" in again.stderr
+    assert "going on after 1 page of" in again.stderr
     assert (tmp_path / "new" / "leaflet.md").exists()
 
 

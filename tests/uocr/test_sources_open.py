@@ -160,8 +160,8 @@ def test_what_a_file_is_follows_from_its_bytes(tmp_path: Path, files: Files):
     (b"", EmptyDocument, "bytes (0 in all) is empty"),
     (b"hello", UnreadableFile, "is damaged or not a picture or PDF"),
     (io.StringIO("text"), InvalidRequest, 'gives text, not bytes; open it with mode "rb"'),
-    (42, InvalidRequest, "A int cannot be opened"),
-    (None, InvalidRequest, "A NoneType cannot be opened"),
+    (42, InvalidRequest, "An int cannot be opened; give a path"),
+    (None, InvalidRequest, "Nothing was given to open; give a path"),
 ], ids=lambda v: str(v)[:20] if not isinstance(v, type) else None)
 def test_refusals_are_one_sentence(thing: Any, error: type[InputError], words: str):
     with pytest.raises(error) as caught:

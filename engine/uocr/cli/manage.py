@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from uocr import errors, languages, models, native
+from uocr import errors, languages, models, native, rereading
 from uocr.cli import check, view
 from uocr.convert import convert_checkpoint
 from uocr.modelfile import PROFILES, ModelFile
@@ -99,6 +99,13 @@ def _several_pages(front: Mapping[str, Any]) -> str:
     return f"yes{f', up to {most}' if most else ''}" if front.get("multi_page") else "no"
 
 
+def _reads_again(front: Mapping[str, Any]) -> str:
+    """A line on when the model has a page read a second time, if it ever does."""
+    below = rereading.read_again_below(front)
+    when = f"the model is less than {100 * below:.0f} % sure of its tokens, or went in circles"
+    return f"  a page is read again where {when}\n" if below else ""
+
+
 def _languages(front: Mapping[str, Any]) -> str:
     """Lines on what the model reads, where its file says it."""
     names = languages.names(front)
@@ -126,6 +133,7 @@ def info(
             f"  presets {', '.join(front.get('trained_presets', []))}; default {front.get('default_preset')}; "
             f"several pages in one pass: {_several_pages(front)}; "
             f"finds words (--locate): {'yes' if front.get('prompts', {}).get('locate') else 'no'}\n"
+            f"{_reads_again(front)}"
             f"{_languages(front)}"
             f"  model id {file.model_id.hex()}",
             markup=False,

@@ -10,7 +10,7 @@ import typer
 
 from uocr import bench as benchmarks
 from uocr import models
-from uocr.cli import view
+from uocr.cli import options, view
 
 
 def bench(
@@ -31,18 +31,20 @@ def bench(
     """Measure tokens a second and seconds a view."""
 
     if trace:
-        return show_trace(random_full, model, threads, precision, decode_tokens, as_json)
+        with options.told_as_flags(("threads", "precision")):
+            return show_trace(random_full, model, threads, precision, decode_tokens, as_json)
 
     def measure(path: Path) -> benchmarks.Figures:
         return benchmarks.measure(
             path, threads=threads, precision=precision, decode_tokens=decode_tokens, views=views, profile=profile
         )
 
-    if random_full is not None:
-        with benchmarks.random_full_model(random_full) as path:
-            figures = measure(path)
-    else:
-        figures = measure(models.resolve(model, None))
+    with options.told_as_flags(("threads", "precision")):
+        if random_full is not None:
+            with benchmarks.random_full_model(random_full) as path:
+                figures = measure(path)
+        else:
+            figures = measure(models.resolve(model, None))
     if as_json:
         view.write(json.dumps(figures.as_dict()) + "\n")
         return 0

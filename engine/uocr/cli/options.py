@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Annotated, Any, get_type_hints
 
@@ -48,14 +49,37 @@ def settings_of(values: Mapping[str, Any]) -> ReadSettings:
                 continue
             value = _numbers(name, value, 4 if name == "region" else None)
         parsed[name] = value
-    try:
+    with told_as_flags(parsed):
         return ReadSettings(**parsed)
-    except InvalidRequest as problem:  # it names the setting; here that is a flag
+
+
+@contextlib.contextmanager
+def told_as_flags(names: Iterable[str]) -> Iterator[None]:
+    """An InvalidRequest that begins with one of the settings' `names` names the flag instead."""
+    try:
+        yield
+    except InvalidRequest as problem:
         words = str(problem)
-        for name in parsed:
+        for name in names:
             if words.startswith(f"{name} "):
                 raise InvalidRequest(_flag(name) + words.removeprefix(name)) from None
         raise
+
+
+_UNSET = {"pages": "all pages", "preset": "the model's own", "prompt": "the model's own", "region": "the whole page",
+          "ngram_size": "the model's own", "ngram_window": "the model's own"}
+"""What a setting that is null stands for; of the others, for nothing."""
+
+
+def changed_setting(name: str, then: str, now: str) -> str:
+    """Words for a recorded setting that changed, values as JSON or "unknown": a flag's where it has one."""
+    if name not in {f.name for f in fields(ReadSettings)} | {"precision"}:
+        return f"{name.replace('_', ' ')}: {then} then, {now} now"
+    switch = {"true": _flag(name), "false": _flag("no_" + name)}
+    if then in switch and now in switch:
+        return f"{switch[then]} then, {switch[now]} now"
+    unset = {"null": _UNSET.get(name, "nothing"), "[]": "nothing"}
+    return f"{_flag(name)}: {unset.get(then, then)} then, {unset.get(now, now)} now"
 
 
 def _flag(name: str) -> str:

@@ -76,6 +76,7 @@ def read(
         places.check()
         job.files = Files(places, job.settings, quiet=quiet)
     with (
+        options.told_as_flags(("threads", "precision")),
         UnlimitedOCR(
             model,
             quant=quant,
@@ -167,7 +168,8 @@ class Job:
             if log is not None and log.pages:
                 self._tell_journal(str(name), log)
         except errors.EncryptedFile as problem:
-            self._tell(errors.EncryptedFile(f"{problem} Use --password."))
+            told = str(problem).removesuffix(".")
+            self._tell(errors.EncryptedFile(f"{told}; {'give another with' if s.password else 'use'} --password."))
         except errors.UocrError as problem:
             self._tell(problem)
         finally:
@@ -180,7 +182,7 @@ class Job:
         try:
             if self.fresh:
                 journal.discard(path)
-            return journal.Journal.open(path, identity, ocr.recorded())
+            return journal.Journal.open(path, identity, ocr.recorded(), options.changed_setting)
         except errors.JournalMismatch as problem:
             if not problem.changed:
                 raise
@@ -193,7 +195,8 @@ class Job:
     def _read(self, ocr: UnlimitedOCR, source: Source, log: journal.Journal | None) -> Document:
         done: dict[int, Page] = {p.index: p for p in log.pages} if log is not None else {}
         if done and not self.quiet:
-            view.err.print(f"{source.name}: going on after {len(done)} pages of the journal", markup=False)
+            count = f"{len(done)} page{'s' if len(done) > 1 else ''}"
+            view.err.print(f"{source.name}: going on after {count} of the journal", markup=False)
         if self._streams:
             for page in done.values():
                 view.out.print(page_text(page) + "\n", markup=False)
@@ -301,8 +304,9 @@ class Job:
         if document.complete or not log.pages:
             log.close(finished=True)
         elif not self.quiet:
+            count = f"{len(log.pages)} complete pages stay" if len(log.pages) > 1 else "1 complete page stays"
             view.err.print(
-                f"{source.name}: {len(log.pages)} complete pages stay in the journal; the same command"
+                f"{source.name}: {count} in the journal; the same command"
                 f"{' with --overwrite' if self.files is not None else ''} reads only the others again",
                 markup=False,
             )

@@ -15,6 +15,7 @@ from rich.table import Table
 from uocr import markup
 from uocr.document import FinishReason, Page
 from uocr.errors import OutputFailed, OverBudget, UocrError
+from uocr.export.characters import clean
 from uocr.export.content import doubt_of, reasons
 from uocr.export.streamed import StreamedText
 from uocr.export.target import failed
@@ -56,6 +57,11 @@ FINISH_WORDS = {
 PHASE_WORDS = {"again": "reading again"}
 SECOND_KEPT = "read twice: the second reading was surer, and this is its text"
 """Stands before the text of a page whose first reading was shown as it came."""
+
+DOUBTFUL_SHOWN = 8
+"""Doubtful words of a page that are named; of more there is only a count."""
+_WORD_SHOWN = 40
+"""Characters of a doubtful word, which may be a whole line of dots."""
 
 
 def size(count: float) -> str:
@@ -187,7 +193,8 @@ def trace_table(phase: PhaseTrace) -> Table:
 def page_lines(page: Page) -> list[str]:
     """How a page ended and what it took, a line each."""
     t = page.timings
-    lines = [f"finish reason: {page.finish_reason} ({FINISH_WORDS[page.finish_reason]})"]
+    reason, words = str(page.finish_reason), FINISH_WORDS[page.finish_reason]
+    lines = [f"finish reason: {reason}" + (f" ({words})" if words != reason else "")]
     if page.error:
         lines.append(f"error: {page.error}")
     if page.readings > 1:
@@ -200,9 +207,27 @@ def page_lines(page: Page) -> list[str]:
         lines.append(f"time: vision {t.vision_s:.2f} s, prefill {t.prefill_s:.2f} s, decode {t.decode_s:.2f} s")
     if page.confidence is not None:
         lines.append(f"confidence: {page.confidence:.3f}")
+    if (doubtful := doubtful_line(page)) is not None:
+        lines.append(doubtful)
     if page.has_text_layer:
         lines.append("note: the PDF page has text of its own")
     return lines
+
+
+def doubtful_line(page: Page) -> str | None:
+    """The words that the model is unsure of, with their confidences; None where it is sure of all, or of hardly any,
+    which the page's warning says."""
+    words = [] if page.hardly_sure or page.located is not None else page.doubtful_words
+    if not words:
+        return None
+    named = [f'"{_short(word.text)}" ({word.confidence:.2f})' for word in words[:DOUBTFUL_SHOWN]]
+    more = f" and {len(words) - len(named)} more" if len(words) > len(named) else ""
+    return f"{len(words)} doubtful word{'s' if len(words) > 1 else ''}: {', '.join(named)}{more}"
+
+
+def _short(word: str) -> str:
+    shown = clean(word)[0]
+    return shown if len(shown) <= _WORD_SHOWN else shown[: _WORD_SHOWN - 1] + "…"
 
 
 def page_warnings(page: Page, found: Audit | None = None, rotate: int = 0) -> list[str]:

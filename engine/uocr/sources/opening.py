@@ -117,8 +117,12 @@ def _content(thing: Any, name: str | None, limits: Limits) -> Content:
         return _in_memory(data, name or f"bytes ({len(data):,} in all)", limits)
     if hasattr(thing, "read"):
         return _from_stream(thing, name, limits)
-    raise InvalidRequest(f"A {type(thing).__name__} cannot be opened; give a path, URL, bytes, "
-                         "binary file object, base64 text or Pillow picture.")
+    kinds = "give a path, URL, bytes, binary file object, base64 text or Pillow picture."
+    if thing is None:
+        raise InvalidRequest(f"Nothing was given to open; {kinds}")
+    kind = type(thing).__name__
+    article = "An" if kind[0] in "aeiouAEIOU" else "A"
+    raise InvalidRequest(f"{article} {kind} cannot be opened; {kinds}")
 
 
 def _from_text(text: str, name: str | None, limits: Limits) -> Content:

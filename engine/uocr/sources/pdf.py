@@ -194,7 +194,7 @@ def _unlocked(content: Content, password: str | None) -> Any:
     document.close()
     if password:
         raise EncryptedFile(f"{name} is encrypted and the given password does not open it.")
-    raise EncryptedFile(f"{name} is encrypted and needs a password to be read; give it one.")
+    raise EncryptedFile(f"{name} is encrypted and needs a password to be read.")
 
 
 def _wrong_with_tree(document: Any) -> str:
