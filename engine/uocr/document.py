@@ -17,6 +17,9 @@ HARDLY = 0.25
 """Share of a page's words. On pages that are turned or in another script at most so many are sure, on blurred ones
 that can still be read more than twice as many."""
 
+SECOND_CANCELLED = "Reading the page a second time was cancelled, the first reading is kept."
+"""Among the problems of a page of which that is so."""
+
 
 class FinishReason(StrEnum):
     """Why a page ended. Only EOS is a complete page."""
@@ -144,6 +147,16 @@ class Page:
     @property
     def complete(self) -> bool:
         return self.finish_reason is FinishReason.EOS
+
+    @property
+    def final(self) -> bool:
+        """The page is complete, and reading it once more would give the same: no second reading of it was cancelled."""
+        return self.complete and not self.second_cancelled
+
+    @property
+    def second_cancelled(self) -> bool:
+        """The page is its first reading only because the second was cancelled."""
+        return SECOND_CANCELLED in self.problems
 
     @property
     def unsure(self) -> bool:

@@ -33,7 +33,8 @@ class PageStarted:
 class Progress:
     """A piece of vision or prefill is done: `done` of `total`.
 
-    In the phase "again" `done` are tokens of the second reading so far, maybe more than `total`, those of the first.
+    In the phase "again" they tell of the whole second reading, its vision and prefill too: `done` never goes back and
+    is at most `total`, and each phase counts as much as it took of the first reading's time.
     """
 
     page: Page

@@ -15,7 +15,7 @@ from PIL import Image
 from . import advice, errors, events, markup, native, rereading
 from .audit import audit
 from .control import Control
-from .document import BOX_SCALE, Block, Box, FinishReason, Page, Timings, Token
+from .document import BOX_SCALE, SECOND_CANCELLED, Block, Box, FinishReason, Page, Timings, Token
 from .prompt import IMAGE_MARK, build_prompt_ids, default_prompt, locate_prompt, words_to_find
 from .settings import ReadSettings
 from .tokenizer import Tokenizer
@@ -123,7 +123,7 @@ class Reader:
         notes = list(page.problems)
         pixels = make_views(picture, views.preset).views
         yield from self._run([page], [views], plan, lambda view: pixels[view], control)
-        again = settings.read_again and settings.locate is None and not control.cancelled
+        again = settings.read_again and settings.locate is None
         if again and rereading.looks_lost(page, rereading.read_again_below(self.front_end)):
             yield from self._read_again(page, picture, views, plan, notes, control)
         _look_for_ink(page, lambda: picture)
@@ -135,10 +135,18 @@ class Reader:
     ) -> Iterator[events.Progress]:
         """Reads `picture` once more with margins around it, by the same plan; `page` becomes the surer reading.
 
-        A second reading that was cancelled or failed leaves the first as it is.
+        A second reading that was cancelled or failed leaves the first as it is, with a note.
         """
-        first, second = len(page.tokens), Page(page.source, page.index, page.width, page.height)
-        yield events.Progress(page, "again", 0, first)
+        if control.cancelled:
+            page.problems.append(SECOND_CANCELLED)
+            return
+        second = Page(page.source, page.index, page.width, page.height)
+
+        def progress(phase: str, done: int, total: int) -> events.Progress:
+            parts = rereading.parts_done(page.timings, phase, done, total)
+            return events.Progress(page, "again", parts, rereading.PARTS)
+
+        yield progress("vision", 0, 1)
         try:
             around = rereading.surrounded(picture)
             pixels = make_views(around, rereading.plan_again(views, *around.size).preset)
@@ -146,13 +154,17 @@ class Reader:
                 self._run([second], [pixels.plan], plan, lambda view: pixels.views[view], control)
             ) as reading:
                 for event in reading:
-                    if isinstance(event, events.TextDelta) and event.count % _AGAIN_EVERY == 0:
-                        yield events.Progress(page, "again", event.count, first)
+                    if isinstance(event, events.Progress):
+                        yield progress(event.phase, event.done, event.total)
+                    elif isinstance(event, events.TextDelta) and event.count % _AGAIN_EVERY == 0:
+                        yield progress("decode", event.count, len(page.tokens))
         except errors.UocrError as error:
             second.finish_reason, second.error = FinishReason.ERROR, str(error)
         if second.finish_reason is FinishReason.ERROR:
             page.problems.append(f"Reading the page a second time failed, the first reading is kept: {second.error}")
-        elif second.finish_reason is not FinishReason.CANCELLED:
+        elif second.finish_reason is FinishReason.CANCELLED:
+            page.problems.append(SECOND_CANCELLED)
+        else:
             rereading.settle(page, second, notes, picture.size)
 
     def read_together(

@@ -22,6 +22,9 @@ from .views import ViewPlan, plan_views
 MARGIN: Final = 0.02
 """Share of the page's width that is added left and right, and of its height above and below."""
 
+PARTS: Final = 1000
+"""Of how many parts the progress of a second reading tells."""
+
 
 def read_again_below(front_end: Mapping[str, Any]) -> float:
     """The probability, 0..1, below which the model's front end has a page read again; 0: never. ModelFileError."""
@@ -44,6 +47,17 @@ def looks_lost(page: Page, below: float) -> bool:
     if page.finish_reason is not FinishReason.EOS:
         return False
     return any(token.guard_acted for token in page.tokens) or _mean_logprob(page) < math.log(below)
+
+
+def parts_done(first: Timings, phase: str, done: int, total: int) -> int:
+    """How much of a second reading is over, of PARTS: `done` of `total` of its phase (vision, prefill or decode), if
+    each phase takes as long as in the first reading."""
+    seconds = {"vision": first.vision_s, "prefill": first.prefill_s, "decode": first.decode_s}
+    phases = list(seconds)
+    before = sum(seconds[name] for name in phases[: phases.index(phase)])
+    whole = sum(seconds.values())
+    here = seconds[phase] * min(1.0, done / max(1, total))
+    return round(PARTS * (before + here) / whole) if whole > 0 else 0
 
 
 def margins(width: int, height: int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from uocr import events, markup
 from uocr.control import Control
-from uocr.document import Document, FinishReason, Page, Timings, Token
+from uocr.document import SECOND_CANCELLED, Document, FinishReason, Page, Timings, Token
 from uocr.errors import OverBudget, UocrError
 from uocr.native import MemoryEstimate, MemoryReport, ModelInfo
 from uocr.settings import ReadSettings
@@ -220,19 +220,20 @@ class ScriptedEngine:
         yield events.PageFinished(page)
 
     def _read_again(self, page: Page, first: int, control: Control) -> Iterator[Any]:
-        """A second reading, of which the counts alone are told until it is kept."""
+        """A second reading, of which only how far it is is told until it is kept."""
         assert self._second is not None
         parser = markup.MarkupParser(page.width, page.height, expected_pages=1)
         count = 0
-        yield events.Progress(page, "again", 0, first)
+        yield events.Progress(page, "again", 0, 1000)
         for piece in pieces(self._second):
             self._take_step(control)
             if control.cancelled:
+                page.problems.append(SECOND_CANCELLED)
                 return
             count += 1
             parser.push(piece, [Token(4 + count % 1000, -0.01)])
             if count % 8 == 0:
-                yield events.Progress(page, "again", count, first)
+                yield events.Progress(page, "again", min(1000, round(1000 * count / first)), 1000)
         parser.finish()
         page.readings = 2
         page.timings = dataclasses.replace(

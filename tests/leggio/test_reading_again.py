@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 
 import pytest
-from leggio.history.jobs import job_key
+from leggio.history.jobs import JobStore, job_key
+from leggio.look.units import share_text
+from leggio.memory.strip import EngineStrip
 from leggio.pages.items import DocumentItem, PageItem, PageState
-from leggio.pages.wording import badge, describe
+from leggio.pages.wording import badge, describe, explain
 from leggio.settings.dialog import SettingsDialog
-from uocr.document import Block, Box, FinishReason, Page
+from uocr.document import Block, Box, FinishReason, Page, Timings
 
 from .scripted import PAGE, ScriptedEngine, long_text, pieces
 from .test_reading import read_all
@@ -27,6 +29,11 @@ FIRST_TEXT = (
 SECOND_TEXT = "Notes from the ferry office\nThe morning boat left with all its passengers.\nTickets sold: 150."
 
 
+def again(tokens: int) -> str:
+    """What the strip says when so many tokens of a second reading of PAGE are written."""
+    return f"Reading again: {share_text(min(1, tokens / len(pieces(PAGE))))}"
+
+
 def test_the_second_reading_takes_the_place_of_the_streamed_one(qtbot, make_window, picture):
     window = make_window(ScriptedEngine(second=SECOND))
     read_all(qtbot, window, [picture()])
@@ -39,7 +46,7 @@ def test_the_second_reading_takes_the_place_of_the_streamed_one(qtbot, make_wind
     count = item.page.timings.generated_tokens
     assert count == len(pieces(PAGE)) + len(pieces(SECOND))
     assert window.strip._tokens.text() == f"{count} tokens · 200 a second"
-    assert window.strip._detail.text().startswith("Read to the end · read twice · looked 0.6 s")
+    assert window.strip._detail.text().startswith("Second reading kept · looked 0.6 s")
     assert describe(item).split("\n")[-1] == "Read twice: the second reading was surer"
 
 
@@ -48,7 +55,7 @@ def test_a_first_reading_that_is_kept_is_not_laid_out_anew(qtbot, make_window, p
     window = make_window(ScriptedEngine(second=SECOND, second_kept=False, steps=steps))
     window.open_inputs([picture()])
     steps.release(len(pieces(PAGE)) + 8)
-    qtbot.waitUntil(lambda: window.strip._tokens.text() == "Reading again: 8 tokens")
+    qtbot.waitUntil(lambda: window.strip._tokens.text() == again(8))
     shown = []
     monkeypatch.setattr(window.panel, "show_blocks", lambda *a, **k: shown.append(a))
     steps.release(1000)
@@ -68,13 +75,13 @@ def test_the_second_reading_is_told_while_the_first_stays_to_be_seen(qtbot, make
     assert (badge(item), item.state) == ("Reading again 0%", PageState.READING)
     assert window.panel.view.toPlainText() == FIRST_TEXT and not window.panel._editable
     steps.release(16)
-    qtbot.waitUntil(lambda: window.strip._tokens.text() == "Reading again: 16 tokens")
+    qtbot.waitUntil(lambda: window.strip._tokens.text() == again(16))
     assert window.strip._progress.value == round(1000 * 16 / first)
     assert badge(item).startswith(f"Reading again {round(100 * 16 / first)}")
     window.pages.show_item(window.model.item(1))
     assert window.strip._tokens.text() == "Reading page 1 of 2"
     window.pages.show_item(item)
-    assert window.strip._tokens.text() == "Reading again: 16 tokens"
+    assert window.strip._tokens.text() == again(16)
     assert window.panel.view.toPlainText() == FIRST_TEXT
     window.presenter.pin(1, from_text=True)
     steps.release(1000)
@@ -88,7 +95,7 @@ def test_a_second_reading_longer_than_the_first_is_never_more_than_all(qtbot, ma
     window = make_window(ScriptedEngine(second=long_text(300), steps=steps))
     window.open_inputs([picture()])
     steps.release(len(pieces(PAGE)) + 200)
-    qtbot.waitUntil(lambda: window.strip._tokens.text() == "Reading again: 200 tokens")
+    qtbot.waitUntil(lambda: window.strip._tokens.text() == again(200))
     assert window.strip._progress.value == 1000 and badge(window.model.item(0)) == "Reading again 100%"
     steps.release(1000)
     qtbot.waitUntil(lambda: window.model.item(0).state is PageState.DONE)
@@ -99,12 +106,55 @@ def test_cancelled_in_its_second_reading_a_page_keeps_the_first(qtbot, make_wind
     window = make_window(ScriptedEngine(second=SECOND, steps=steps))
     window.open_inputs([picture()])
     steps.release(len(pieces(PAGE)) + 8)
-    qtbot.waitUntil(lambda: window.strip._tokens.text() == "Reading again: 8 tokens")
+    qtbot.waitUntil(lambda: window.strip._tokens.text() == again(8))
     window.actions_["cancel"].trigger()
     qtbot.waitUntil(lambda: not window.session.busy)
     item = window.model.item(0)
     assert item.state is PageState.DONE and item.page.readings == 1
     assert window.panel.view.toPlainText() == FIRST_TEXT and window.panel._editable
+    assert explain(item).text == "Reading the page a second time was cancelled, the first reading is kept."
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_cancelled_in_its_second_reading_a_page_is_not_written_down(
+    qtbot, make_window, picture, monkeypatch, cancelled
+):
+    """Going on after it would give the first reading where a window that was never closed has the second."""
+    written = []
+    monkeypatch.setattr(JobStore, "append", lambda self, job, key, page: written.append(page.raw_text))
+    steps = threading.Semaphore(0)
+    window = make_window(ScriptedEngine(second=SECOND, steps=steps))
+    window.open_inputs([picture()])
+    steps.release(len(pieces(PAGE)) + 8)
+    qtbot.waitUntil(lambda: window.strip._tokens.text() == again(8))
+    if cancelled:
+        window.actions_["cancel"].trigger()
+    steps.release(1000)
+    qtbot.waitUntil(lambda: not window.session.busy)
+    assert written == ([] if cancelled else [SECOND])
+
+
+@pytest.mark.parametrize("kept", [1, 2])
+@pytest.mark.parametrize("language", ["en", "it"])
+def test_the_strip_says_which_reading_was_kept_and_all_of_it_can_be_seen(qtbot, qapp, kept, language):
+    page = Page("a", 0, 9, 9, finish_reason=FinishReason.EOS, readings=2, kept_reading=kept)
+    page.timings = Timings(12.3, 0.2, 31.5, 900, 893, 700)
+    qapp.set_language(language)
+    try:
+        strip = EngineStrip()
+        qtbot.addWidget(strip)
+        strip.resize(1240, strip.sizeHint().height())
+        strip.show()
+        strip.show_page(page)
+        shown = strip._detail.shown_text
+        page.finish_reason = FinishReason.LOOP
+        strip.show_page(page)
+        whole = strip._detail.text()
+    finally:
+        qapp.set_language("en")
+    words = {"en": ["First reading kept", "Second reading kept"], "it": ["Vale la 1ª lettura", "Vale la 2ª lettura"]}
+    assert shown.startswith(words[language][kept - 1]) and not shown.endswith("…")
+    assert words[language][kept - 1] in whole and not whole.startswith(words[language][kept - 1])
 
 
 @pytest.mark.parametrize("source", [False, True])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from uocr import Box, Control, FinishReason, Page, UnlimitedOCR, demo, errors, events, export, native, rereading
+from uocr import Box, Control, FinishReason, Page, UnlimitedOCR, demo, errors, events, export, markup, native, rereading
 from uocr.cli import read as read_command
 from uocr.cli import view
 from uocr.convert.front_end import settings_for
@@ -180,6 +180,23 @@ def test_the_work_of_both_readings_is_counted_whichever_is_kept() -> None:
         assert [b.boxes for b in first.blocks] == [[], [(Box(0, 0, 500, 999), Box(100, 240, 299, 760))]][kept - 1]
 
 
+# -- how far it is ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("phase", "done", "total", "parts"),
+    [("vision", 0, 20, 0), ("vision", 10, 20, 375), ("vision", 20, 20, 750), ("prefill", 0, 900, 750),
+     ("prefill", 900, 900, 800), ("decode", 0, 80, 800), ("decode", 40, 80, 900), ("decode", 80, 80, 1000),
+     ("decode", 200, 80, 1000)],
+)
+def test_each_phase_counts_as_long_as_it_took_the_first_time(phase: str, done: int, total: int, parts: int) -> None:
+    assert rereading.parts_done(Timings(7.5, 0.5, 2.0), phase, done, total) == parts
+
+
+def test_without_times_nothing_is_claimed() -> None:
+    assert rereading.parts_done(Timings(), "decode", 5, 0) == 0
+
+
 # -- with the built-in model -----------------------------------------------------------------------------------
 
 
@@ -276,8 +293,11 @@ def test_a_page_that_is_read_twice_says_the_same_within_its_margins(doubting: Un
     text = [e for e in seen if isinstance(e, events.TextDelta)]
     told = [e for e in seen if isinstance(e, events.Progress) and e.phase == "again"]
     assert len(text) == len(once.tokens) and all(e.page is page for e in (*text, *told))
-    assert [e.done for e in told] == list(range(0, 8 * len(told), 8)) and len(told) > 10
-    assert {e.total for e in told} == {len(once.tokens)}
+    done = [e.done for e in told]
+    assert done[0] == 0 and done == sorted(done) and {e.total for e in told} == {1000} and done[-1] >= 950
+    vision = [e for e in seen if isinstance(e, events.Progress) and e.phase == "vision"]
+    assert len(told) > len(vision) + len(once.tokens) // 8  # both phases are told, and the prefill between them
+    assert 0 < done[len(vision) // 2] < done[len(vision)] < 1000
     after = seen[seen.index(told[0]):]
     assert {type(e) for e in after} == {events.Progress, events.PageFinished, events.DocumentFinished}
     export.export(document, tmp_path / "a.json")
@@ -344,12 +364,19 @@ def test_words_that_are_located_are_asked_for_once(doubting: UnlimitedOCR, writt
 
 def test_a_cancel_in_the_second_reading_keeps_the_first(doubting: UnlimitedOCR, written) -> None:
     written((FIRST, UNSURE), (SECOND, SURE))
-    for at in (0, 8):
+    for at in (0, 2, -1):
         control, before = Control(), doubting.memory().current
+        told = 0
         for event in doubting.stream(paper((1000, 500), (1000, 500)), control=control, preset="small"):
-            if isinstance(event, events.Progress) and event.phase == "again" and event.done == at:
-                control.cancel()
+            if isinstance(event, events.Progress) and event.phase == "again":
+                if told == at:
+                    control.cancel()
+                told += 1
+            elif at < 0 and isinstance(event, events.BlockEvent) and isinstance(event.event, markup.BlockFinished):
+                control.cancel()  # as the first reading ends: the second never begins
         first, second = event.document.pages
+        assert first.problems[-1] == "Reading the page a second time was cancelled, the first reading is kept."
+        assert first.complete and first.second_cancelled and not first.final and (told > 0) is (at >= 0)
         assert (first.finish_reason, first.raw_text, first.readings) == (FinishReason.EOS, FIRST, 1)
         assert first.timings.generated_tokens == len(first.tokens) + 1
         assert second.finish_reason is FinishReason.NOT_READ and doubting.memory().current == before
@@ -377,7 +404,7 @@ def test_a_stream_that_is_left_in_the_second_reading_frees_the_engine(doubting: 
     written((FIRST, UNSURE), (SECOND, SURE))
     before = doubting.memory().current
     with contextlib.closing(doubting.stream(paper(), preset="small")) as stream:
-        next(e for e in stream if isinstance(e, events.Progress) and e.phase == "again" and e.done == 8)
+        next(e for e in stream if isinstance(e, events.Progress) and e.phase == "again" and e.done > 0)
     assert doubting.memory().current == before
     assert doubting.read(paper(), preset="small", read_again=False).pages[0].complete
 
@@ -431,6 +458,66 @@ def test_a_flag_switches_it_off(run, again, written, page) -> None:
     document = json.loads(out)["documents"][0]
     assert code == 0 and document["settings"]["read_again"] is False
     assert [(p["readings"], p["text"]) for p in document["pages"]] == [(1, "Lost words here.")]
+
+
+@pytest.fixture
+def stopped_again(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Called with True: readings are stopped, as by Ctrl-C, in the second reading of a page, by default the second."""
+    stream, armed = UnlimitedOCR.stream, False
+
+    def stopping(self, source, *, control, **more):
+        for event in stream(self, source, control=control, **more):
+            again = isinstance(event, events.Progress) and event.phase == "again"
+            if armed and again and event.done and event.page.index == last:
+                control.cancel()
+            yield event
+
+    last = 1
+
+    def arm(on: bool, page: int = 1) -> None:
+        nonlocal armed, last
+        armed, last = on, page
+
+    monkeypatch.setattr(UnlimitedOCR, "stream", stopping)
+    return arm
+
+
+def test_stopped_in_a_second_reading_and_resumed_is_read_through(
+    run, again, written, tmp_path: Path, stopped_again
+) -> None:
+    (tmp_path / "three.tiff").write_bytes(paper(*[(1000, 500)] * 3))
+    file, out = str(tmp_path / "three.tiff"), tmp_path / "out.md"
+    flags = ("read", file, "--preset", "small", "-o", str(out))
+    written((FIRST, UNSURE), (SECOND, SURE))
+    assert run(*flags, "-q")[0] == 0
+    whole = out.read_text()
+    out.unlink()
+    stopped_again(True)
+    written((FIRST, UNSURE), (SECOND, SURE))
+    code, _, err = run(*flags, "--resume")
+    assert code == errors.Cancelled.exit_code and not list(tmp_path.glob("out*"))
+    assert f"{file}, page 2: Reading the page a second time was cancelled, the first reading is kept." in err
+    assert f"{file}: page 2 was not read again to the end, page 3 was not read" in err
+    assert f"{file}: 1 page is in the journal; run the same command to go on" in err
+    stopped_again(False)
+    written((FIRST, UNSURE), (SECOND, SURE))
+    code, _, err = run(*flags, "--resume")
+    assert code == 0 and "going on after 1 page of the journal" in err and out.read_text() == whole
+
+
+def test_stopped_in_the_last_second_reading_a_resumed_job_is_not_finished(
+    run, again, written, page, tmp_path: Path, stopped_again
+) -> None:
+    flags = ("read", page, "--preset", "small", "-o", str(tmp_path / "out.md"))
+    stopped_again(True, 0)
+    written((FIRST, UNSURE), (SECOND, SURE))
+    code, _, err = run(*flags, "--resume")
+    assert code == errors.Cancelled.exit_code and not list(tmp_path.glob("out*"))
+    assert "page 1 was not read again to the end" in err and "the same command begins anew" in err
+    written((FIRST, UNSURE), (SECOND, SURE))
+    code, _, err = run(*flags)  # without a journal the first reading is what there is
+    assert code == errors.Cancelled.exit_code and "Lost words here." in (tmp_path / "out.md").read_text()
+    assert "the first reading is kept" in err and "not read again to the end" not in err
 
 
 def test_the_demo_shows_the_text_that_is_kept(doubting, written, tmp_path, capsys) -> None:

@@ -216,8 +216,8 @@ class EngineStrip(QWidget):
             words = self.tr("Looking at the page") if phase == "vision" else self.tr("Preparing")
             self._tokens.setText(self.tr("{0}: {1} of {2}").format(words, done, total))
         elif phase == "again":
-            words = self.tr("{0} tokens").format(number_text(done))
-            self._tokens.setText(self.tr("Reading again: {0}").format(words) if done else self.tr("Reading again"))
+            share = share_text(done / max(1, total))
+            self._tokens.setText(self.tr("Reading again: {0}").format(share) if done else self.tr("Reading again"))
 
     def count(self, tokens: int, seconds: float) -> None:
         if self.rate.add(tokens, seconds) or not self._rate_text:
@@ -245,7 +245,9 @@ class EngineStrip(QWidget):
         looked, wrote = timings.vision_s + timings.prefill_s, timings.decode_s
         # A document from the history may have been read by another program that did not tell its times.
         if page.readings > 1:
-            ended = self.tr("{0} · read twice").format(ended)
+            which = self.tr("Second reading kept") if page.kept_reading == 2 else self.tr("First reading kept")
+            # That it came to its end is what most pages do: left out, so that all of the line can be seen.
+            ended = which if page.complete else self.tr("{0} · {1}").format(ended, which)
         told = self.tr("{0} · looked {1} s, wrote {2} s").format(ended, number_text(looked, 1), number_text(wrote, 1))
         if not wrote:
             self._tokens.setText(ended)

@@ -164,7 +164,7 @@ class EngineThread(QThread):
 
     def _write_down(self, task: PageTask, page: Page, source: Source) -> None:
         """Journal a page that is done before the window hears of it."""
-        if self.jobs is None or task.job is None or page.finish_reason in _NOT_DONE:
+        if self.jobs is None or task.job is None or page.finish_reason in _NOT_DONE or page.second_cancelled:
             return
         try:
             key = self._key(task.job, source, task.settings)

@@ -28,7 +28,7 @@ class Began:
 
 @dataclass(slots=True)
 class Advanced:
-    """Vision, prefill or a second reading: `done` of `total`, of which a second reading may be more."""
+    """Vision, prefill or a second reading: `done` of `total`."""
 
     key: int
     phase: str

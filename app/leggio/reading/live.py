@@ -26,7 +26,7 @@ class LivePage:
     tokens: int = 0
     decode_s: float = 0.0
     again: tuple[int, int] | None = None
-    """Tokens of the second reading so far, and of the first; None until the page is read again."""
+    """How much of the second reading is done, and of how much; None until the page is read again."""
 
     def begin(self, label: str, boxes: tuple[Box, ...]) -> None:
         self.label, self.boxes, self.parts, self.open = label, boxes, [], True

@@ -598,8 +598,16 @@
         <translation>Lettura ripetuta</translation>
     </message>
     <message>
-        <source>{0} · read twice</source>
-        <translation>{0} · due letture</translation>
+        <source>Second reading kept</source>
+        <translation>Vale la 2ª lettura</translation>
+    </message>
+    <message>
+        <source>First reading kept</source>
+        <translation>Vale la 1ª lettura</translation>
+    </message>
+    <message>
+        <source>{0} · {1}</source>
+        <translation>{0} · {1}</translation>
     </message>
     <message>
         <source>Ready</source>

@@ -208,7 +208,7 @@ class Job:
                 if isinstance(event, events.PageFinished):
                     if event.error is not None:
                         self._fail(event.error.exit_code)
-                    elif log is not None and event.page.complete and event.page.index not in done:
+                    elif log is not None and event.page.final and event.page.index not in done:
                         log = self._append(log, event.page)
                 if isinstance(event, events.DocumentFinished):
                     document = event.document
@@ -287,7 +287,7 @@ class Job:
         """Writes the result; the journal goes when a complete one was written."""
         if all(page.finish_reason is FinishReason.ERROR for page in document.pages):
             return
-        if missing := stopped.missing(document):
+        if missing := stopped.missing(document, again=log is not None):
             self._warn(f"{source.name}: {missing}")
             if self.control.cancelled:
                 self._deliver_stopped(document, source, name, log)
@@ -320,9 +320,11 @@ class Job:
         is for a whole document, into a file that is called partial. Without a page there is nothing to write.
         """
         kept = {page.index for page in log.pages} if log is not None else set()
-        if log is not None and kept.issuperset(page.index for page in document.pages if page.complete):
+        if log is not None and kept.issuperset(page.index for page in document.pages if page.final):
             if log.pages:
                 self._tell_journal(source.name, log)
+            else:
+                self._warn(f"{source.name}: no page is done, so nothing is written; the same command begins anew")
         elif not any(map(stopped.holds_text, document.pages)):
             self._warn(f"{source.name}: nothing was read, so nothing is written")
         elif self.files is not None:

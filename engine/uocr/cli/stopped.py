@@ -45,13 +45,17 @@ def without_unread_end(pages: Sequence[Page]) -> list[Page]:
     return list(pages[:end])
 
 
-def missing(document: Document) -> str:
-    """Which pages were stopped or never begun, as the end of a sentence; empty when every page had its turn."""
+def missing(document: Document, *, again: bool = False) -> str:
+    """Which pages were stopped or never begun, as the end of a sentence; empty when every page had its turn.
+
+    again: also those of which only the second reading was stopped.
+    """
     cut = [p.index + 1 for p in document.pages if p.finish_reason is FinishReason.CANCELLED and not _unread(p)]
     unread = [page.index + 1 for page in document.pages if _unread(page)]
+    once = [p.index + 1 for p in document.pages if again and p.second_cancelled]
     told = [
         f"{page_words(numbers)} {'were' if len(numbers) > 1 else 'was'} {how}"
-        for numbers, how in ((cut, "cut short"), (unread, "not read"))
+        for numbers, how in ((once, "not read again to the end"), (cut, "cut short"), (unread, "not read"))
         if numbers
     ]
     return ", ".join(told)
