@@ -156,7 +156,7 @@ class UnlimitedOCR:
         on_event: Callable[[Any], None] | None = None,
         **settings: Any,
     ) -> Document:
-        """A Document with blocks, boxes, confidences, finish reasons, timings and memory.
+        """A Document with blocks, boxes, confidences, finish reasons, readings, timings and memory.
 
         A page that cannot be read is kept with finish reason "error" and the others are read; when no page at all
         could be, the first page's error is raised.
