@@ -13,11 +13,9 @@ from PIL import Image
 
 from training import fonts
 from training.charset import CHARSET
-from training.pages import GENRES, GRIDS
 from training.pages.ink import FontShelf
 from training.pages.office import OfficeSetter
 from training.pages.sheet import Sheet
-from training.recipe import Recipe
 from training.smoke import smoke_pack
 from training.targets import Block
 from training.words import Words
@@ -167,12 +165,3 @@ def test_screens_and_forms_to_tick_are_of_training_alone(pack: Path, monkeypatch
         assert sum(share for _, share in setter.forms) == pytest.approx(1.0) if split == "train" else True
     assert set(seen) == {"train"}
     assert 14 < len(seen) < 50
-
-
-def test_a_tenth_of_the_steps_with_crops_is_of_each_lying_grid() -> None:
-    recipe = Recipe()
-    shares = dict(zip(GRIDS, recipe.crop_shares, strict=True))
-    assert sum(recipe.crop_shares) == pytest.approx(1) == sum(recipe.crop_genres)
-    assert len(recipe.crop_genres) == len(GENRES)
-    assert shares[5, 3] == shares[4, 3] == pytest.approx(0.1)
-    assert max(shares, key=lambda grid: shares[grid]) == (2, 3), "most pages are A4"

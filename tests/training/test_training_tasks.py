@@ -16,7 +16,7 @@ from training.config import tiny_config  # noqa: E402
 from training.loader import Batch, Loader  # noqa: E402
 from training.model import Reader  # noqa: E402
 from training.objective import AuxiliaryHeads, Objective, Weights, token_targets  # noqa: E402
-from training.pages import Exercise, Kind, PageMaker  # noqa: E402
+from training.pages import GENRES, GRIDS, Exercise, Kind, PageMaker  # noqa: E402
 from training.pages.kinds import BLANK  # noqa: E402
 from training.pages.maker import MOST_TOKENS  # noqa: E402
 from training.pages.phrases import MOST_IDS, ink_box  # noqa: E402
@@ -206,6 +206,15 @@ def test_tasks_take_their_shares_of_the_second_batch() -> None:
     assert by_task == pytest.approx({Task.READ: 0.895, Task.SEVERAL: 0.055, Task.LOCATE: 0.05})
     reading = replace(recipe, together_shares=(0, 0, 0), locate_shares=(0, 0))
     assert all(layout.task is Task.READ for layout in reading.layouts())
+
+
+def test_a_tenth_of_the_steps_with_crops_is_of_each_lying_grid() -> None:
+    recipe = Recipe()
+    shares = dict(zip(GRIDS, recipe.crop_shares, strict=True))
+    assert sum(recipe.crop_shares) == pytest.approx(1) == sum(recipe.crop_genres)
+    assert len(recipe.crop_genres) == len(GENRES)
+    assert shares[5, 3] == shares[4, 3] == pytest.approx(0.1)
+    assert max(shares, key=lambda grid: shares[grid]) == (2, 3), "most pages are A4"
 
 
 def test_the_engine_makes_the_same_prompt_of_a_question(vocabulary: Vocabulary) -> None:
