@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from uocr import models
 
 from bench import report
 from bench.gate.choices import MODULES
@@ -17,6 +16,8 @@ from bench.gate.scoring import PageResult
 from bench.quality import confidence
 from bench.quality.stored import model_facts
 from tests.bench.test_confidence import MIXED
+from tests.conftest import BUILT_IN
+from tests.uocr.convert.checkpoint_files import with_front_end
 
 
 def gate_report() -> dict:
@@ -90,7 +91,8 @@ def test_a_missing_part_names_its_command(tmp_path: Path, monkeypatch: pytest.Mo
         assert f"`{name}` is not stored yet; `python -m {command}` makes it." in text
 
 
-def test_facts_tell_the_precision_that_the_engine_takes() -> None:
-    built_in = models.obtain(None)
-    assert model_facts(built_in, "fast")["precision"] == "integer"
-    assert model_facts(built_in, "exact")["precision"] == "exact"
+@pytest.mark.parametrize(("allowed", "fast"), [(True, "integer"), (False, "fast")])
+def test_facts_tell_the_precision_that_the_engine_takes(tmp_path: Path, allowed: bool, fast: str) -> None:
+    model = with_front_end(BUILT_IN, tmp_path / "m.uocr", integer_activations=allowed)
+    assert model_facts(model, "fast")["precision"] == fast
+    assert model_facts(model, "exact")["precision"] == "exact"

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 from uocr import Box, Control, FinishReason, Page, ReadSettings, UnlimitedOCR, errors, events
-from uocr.convert.front_end import json_bytes
-from uocr.modelfile import FRONT_END, ModelFile
 from uocr.reading import prepare
 from uocr.score import character_error_rate
 
 from tests.conftest import BUILT_IN, SAMPLES
-from tests.uocr.convert.checkpoint_files import reseal
+from tests.uocr.convert.checkpoint_files import with_front_end
 
 
 def truth(name: str) -> list[str]:
@@ -294,12 +292,6 @@ def test_a_misspelt_name_starts_no_download() -> None:
 def test_vision_multiplies_in_8_bits_where_the_models_gate_allowed_it(
     tmp_path: Path, allowed: bool, asked: str, used: str
 ) -> None:
-    with ModelFile.open(BUILT_IN) as file:
-        said = file.front_end | {"integer_activations": allowed, "description": ""}
-        section = next(s for s in file.sections if s.kind == FRONT_END)
-    data = bytearray(BUILT_IN.read_bytes())
-    data[section.offset : section.offset + section.size] = json_bytes(said).ljust(section.size)
-    model = tmp_path / "other.uocr"
-    model.write_bytes(reseal(data))
+    model = with_front_end(BUILT_IN, tmp_path / "other.uocr", integer_activations=allowed)
     with UnlimitedOCR(model, precision=asked, threads=1) as ocr:
         assert ocr.recorded()["precision"] == used

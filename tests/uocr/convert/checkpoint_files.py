@@ -1,4 +1,4 @@
-"""Checkpoint and model files for the converter's tests, read and written without the converter's own code."""
+"""Checkpoint and model files for tests, read and written without the converter's own code where that is tested."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from uocr.convert.front_end import json_bytes
+from uocr.modelfile import FRONT_END, ModelFile
 
 Tensors = dict[str, np.ndarray]  # uint16 arrays are BF16
 Make = Callable[..., Path]  # a fixture that makes a file or folder
@@ -56,3 +58,15 @@ def reseal(data: bytearray) -> bytes:
     data[48:80] = hashlib.sha256(data[256:256 + 64 * count]).digest()
     data[224:256] = hashlib.sha256(data[:224]).digest()
     return bytes(data)
+
+
+def with_front_end(model: Path, path: Path, **changes: object) -> Path:
+    """A copy of a model file at `path` whose front end says other things. It must not become longer: the description
+    makes room."""
+    with ModelFile.open(model) as file:
+        said = file.front_end | {"description": ""} | changes
+        section = next(s for s in file.sections if s.kind == FRONT_END)
+    data = bytearray(model.read_bytes())
+    data[section.offset:section.offset + section.size] = json_bytes(said).ljust(section.size)
+    path.write_bytes(reseal(data))
+    return path
