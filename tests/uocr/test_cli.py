@@ -306,7 +306,7 @@ def test_what_a_person_should_know_of_a_page_is_said_even_when_quiet(
 ) -> None:
     def page(*blocks: Block, below: float = 0.3, **more: bool) -> Page:
         return Page(
-            "a.pdf", 6, 10, 10, list(blocks), finish_reason=FinishReason.EOS, confidence_threshold=below, **more
+            "a.pdf", 6, 1998, 999, list(blocks), finish_reason=FinishReason.EOS, confidence_threshold=below, **more
         )
 
     unsure = Block("text", (), "words", confidence=0.389)
@@ -331,14 +331,14 @@ def test_what_a_person_should_know_of_a_page_is_said_even_when_quiet(
     assert any("text of its own" in line for line in page_lines(with_layer))
     found = Audit([Box(515, 132, 865, 144), Box(514, 152, 897, 227)], [0])
     assert page_warnings(page(unsure), found) == [
-        "page 7: there is ink that no block covers at 515,132 to 865,144 of 999 and in 1 more place; "
-        "text may be missing",
+        "page 7: there is ink that no block covers, from pixel 1030,132 to 1730,144 and in 1 more place; text may be "
+        "missing (--region 1030,132,1730,144 reads that place)",
         "page 7: 1 block stands where the page is empty; text may be invented",
     ]
     assert page_warnings(page(unsure), Audit()) == []
     assert run("read", SCREENSHOT, "-q")[2] == ""
-    monkeypatch.setattr("uocr.cli.read.audit", lambda page, picture: Audit([Box(1, 2, 3, 4)]))
-    assert run("read", SCREENSHOT, "-q")[2].endswith("no block covers at 1,2 to 3,4 of 999; text may be missing\n")
+    monkeypatch.setattr("uocr.cli.read.audit", lambda page, picture: Audit([Box(100, 200, 300, 400)]))
+    assert "no block covers, from pixel " in run("read", SCREENSHOT, "-q")[2]
     assert run("read", SCREENSHOT, "-q", "--region", "0,0,962,400")[2] == ""
     assert run("read", blank, "-q")[2] == f"{blank}, page 1: no text found\n"
 

@@ -246,11 +246,12 @@ def page_warnings(page: Page, found: Audit | None = None, rotate: int = 0) -> li
         told.append("no text found" if page.located is None else f'"{page.located}" was not found')
     if found is not None and page.complete and page.text:
         if found.missed:
-            first, more = found.missed[0], len(found.missed) - 1
+            left, top, right, bottom = found.missed[0].pixels(page.width, page.height)
+            more = len(found.missed) - 1
             also = f" and in {more} more place{'s' if more > 1 else ''}" if more else ""
             told.append(
-                f"there is ink that no block covers at {first.x1},{first.y1} to {first.x2},{first.y2} of 999"
-                f"{also}; text may be missing"
+                f"there is ink that no block covers, from pixel {left},{top} to {right},{bottom}{also}; text may be "
+                f"missing (--region {left},{top},{right},{bottom} reads that place)"
             )
         if found.invented:
             count = len(found.invented)
