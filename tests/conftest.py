@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,20 @@ ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 SAMPLES = ROOT / "resources" / "samples"
 BUILT_IN = ROOT / "resources" / "models" / "built-in.uocr"
+
+
+def models_say(monkeypatch: pytest.MonkeyPatch, changes: Mapping[str, object]) -> None:
+    """Model files that are opened from now on have `changes`, as they are then, laid over their front ends."""
+    from uocr.modelfile import ModelFile
+
+    stored = ModelFile.open
+
+    def opened(path: Path) -> ModelFile:
+        file = stored(path)
+        file.front_end |= changes
+        return file
+
+    monkeypatch.setattr(ModelFile, "open", staticmethod(opened))
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ Pages are handed to all readers in turn, so that whatever else the machine does 
 from __future__ import annotations
 
 import hashlib
-import json
 import multiprocessing
 import os
 import resource
@@ -24,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+from uocr.convert.front_end import json_bytes
 from uocr.document import BOX_SCALE, Box
 from uocr.modelfile import ModelFile
 
@@ -80,7 +80,7 @@ def model(path: Path, precision: str = "fast", threads: int = 0, name: str | Non
 def _front_end_hash(front_end: Mapping[str, Any]) -> str:
     """Twelve hexadecimal digits of what the file says besides its weights: grids of crops, the repeat guard, when a
     page is read again, ... A reading changes with it."""
-    return hashlib.sha256(json.dumps(front_end, sort_keys=True).encode()).hexdigest()[:12]
+    return hashlib.sha256(json_bytes(front_end)).hexdigest()[:12]
 
 
 def peer(name: str, threads: int = 0, jobs: int = 1) -> Reader:

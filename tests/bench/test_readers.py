@@ -11,7 +11,7 @@ from uocr.modelfile import ModelFile
 
 from bench.quality import readers
 from bench.quality.pages import Page, TruthBlock
-from tests.conftest import BUILT_IN
+from tests.conftest import BUILT_IN, models_say
 
 
 def corners(left: int, top: int, right: int, bottom: int) -> list[list[int]]:
@@ -53,14 +53,8 @@ def test_tesseract_without_a_language_of_the_pages_is_refused_before_it_reads(tm
 def test_a_models_readings_are_known_by_its_weights_its_precision_and_its_front_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    stored, changes = ModelFile.open, dict[str, object]()
-
-    def opened(path: Path) -> ModelFile:
-        file = stored(path)
-        file.front_end |= changes
-        return file
-
-    monkeypatch.setattr(ModelFile, "open", staticmethod(opened))
+    changes = dict[str, object]()
+    models_say(monkeypatch, changes)
 
     def identity(precision: str = "fast") -> str:
         reader = readers.model(BUILT_IN, precision)
@@ -69,7 +63,7 @@ def test_a_models_readings_are_known_by_its_weights_its_precision_and_its_front_
 
     first = identity()
     assert identity() == first and identity("exact") != first
-    with stored(BUILT_IN) as file:
+    with ModelFile.open(BUILT_IN) as file:
         assert first.startswith(f"{file.model_id.hex()} fast ")
     changes["read_again_below"] = 0.123
     assert identity() != first

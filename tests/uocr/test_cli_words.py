@@ -10,9 +10,8 @@ from export_samples import page
 from uocr import UnlimitedOCR, demo, errors
 from uocr.cli import options, view
 from uocr.document import Block, Box, FinishReason, Page, Word
-from uocr.modelfile import ModelFile
 
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, models_say
 
 SCREENSHOT = str(SAMPLES / "screenshot.png")
 
@@ -71,14 +70,7 @@ def test_a_doubtful_word_never_spoils_the_line() -> None:
 @pytest.fixture
 def demanding(monkeypatch: pytest.MonkeyPatch) -> None:
     """The built-in model calls every word doubtful that is not all but certain."""
-    stored = ModelFile.open
-
-    def opened(path: Path) -> ModelFile:
-        file = stored(path)
-        file.front_end |= {"confidence_threshold": 0.999, "read_again_below": 0}
-        return file
-
-    monkeypatch.setattr(ModelFile, "open", staticmethod(opened))
+    models_say(monkeypatch, {"confidence_threshold": 0.999, "read_again_below": 0})
 
 
 def test_reading_and_the_demo_show_them_and_quiet_does_not(run, demanding, tmp_path, capsys) -> None:
@@ -153,13 +145,6 @@ def test_a_setting_that_changed_is_named_by_its_flag(name: str, then: str, now: 
 
 @pytest.mark.parametrize(("below", "told"), [(0.8, "less than 80 % sure"), (0, None)])
 def test_info_says_when_a_page_is_read_again(run, monkeypatch, below: float, told: str | None) -> None:
-    stored = ModelFile.open
-
-    def opened(path: Path) -> ModelFile:
-        file = stored(path)
-        file.front_end["read_again_below"] = below
-        return file
-
-    monkeypatch.setattr(ModelFile, "open", staticmethod(opened))
+    models_say(monkeypatch, {"read_again_below": below})
     out = run("info")[1]
     assert ("read again" in out) is (told is not None) and (told or "") in out

@@ -22,7 +22,7 @@ from uocr.prompt import locate_prompt
 from uocr.settings import ReadSettings
 from uocr.tokenizer import Tokenizer
 
-from tests.conftest import BUILT_IN
+from tests.conftest import BUILT_IN, models_say
 
 TEMPLATE = "<image>Locate <|ref|>{words}<|/ref|> in the image."
 FOUND = "<|ref|>two words<|/ref|><|det|>[[100, 200, 599, 300]]<|/det|>"
@@ -41,17 +41,13 @@ def tokenizer() -> Tokenizer:
 @pytest.fixture
 def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Model files that are opened know the question, with at most 20 characters."""
-    stored = ModelFile.open
-
-    def opened(path: Path) -> ModelFile:
-        file = stored(path)
+    with ModelFile.open(BUILT_IN) as file:
         prompts = file.front_end["prompts"] | {"locate": TEMPLATE}
-        file.front_end |= {"prompts": prompts, "locate_most": 20, "multi_page": True, "multi_page_most": 2}
-        file.front_end["trained_presets"] = ["tiny", "base"]
-        file.front_end["confidence_threshold"] = 0.0  # of an answer that is forced the model is never sure
-        return file
-
-    monkeypatch.setattr(ModelFile, "open", staticmethod(opened))
+    models_say(monkeypatch, {
+        "prompts": prompts, "locate_most": 20, "multi_page": True, "multi_page_most": 2,
+        "trained_presets": ["tiny", "base"],
+        "confidence_threshold": 0.0,  # of an answer that is forced the model is never sure
+    })
 
 
 @pytest.fixture

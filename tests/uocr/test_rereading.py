@@ -25,7 +25,7 @@ from uocr.score import character_error_rate
 from uocr.tokenizer import Tokenizer
 from uocr.views import Preset, model_preset, plan_views
 
-from tests.conftest import BUILT_IN, SAMPLES
+from tests.conftest import BUILT_IN, SAMPLES, models_say
 
 SCREENSHOT = str(SAMPLES / "screenshot.png")
 SURE, UNSURE = -0.01, -1.0
@@ -203,14 +203,7 @@ def test_without_times_nothing_is_claimed() -> None:
 @pytest.fixture
 def again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models that are opened have every page read again of which they are not entirely certain."""
-    stored = ModelFile.open
-
-    def opened(path: Path) -> ModelFile:
-        file = stored(path)
-        file.front_end |= {"read_again_below": 1.0, "confidence_threshold": 0.0}
-        return file
-
-    monkeypatch.setattr(ModelFile, "open", staticmethod(opened))
+    models_say(monkeypatch, {"read_again_below": 1.0, "confidence_threshold": 0.0})
 
 
 @pytest.fixture

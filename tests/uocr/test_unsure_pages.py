@@ -24,7 +24,7 @@ from uocr.journal import Journal
 from uocr.modelfile import ModelFile
 from uocr.tokenizer import Tokenizer
 
-from tests.conftest import BUILT_IN, SAMPLES
+from tests.conftest import BUILT_IN, SAMPLES, models_say
 
 SCREENSHOT = str(SAMPLES / "screenshot.png")
 FULL = Box(100, 100, 900, 200)
@@ -168,14 +168,7 @@ def test_a_journal_keeps_it(tmp_path):
 @pytest.fixture
 def strict(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models are unsure of whatever they are not entirely certain of."""
-    stored = ModelFile.open
-
-    def opened(path: Path) -> ModelFile:
-        file = stored(path)
-        file.front_end |= {"confidence_threshold": 1.0, "multi_page": True}
-        return file
-
-    monkeypatch.setattr(ModelFile, "open", staticmethod(opened))
+    models_say(monkeypatch, {"confidence_threshold": 1.0, "multi_page": True})
 
 
 @pytest.fixture
