@@ -1,33 +1,21 @@
-"""Pages of books and manuals: running heads, sections, paragraphs, lists, listings, leaders, tables, in one to three
-columns."""
+"""Pages of books and manuals: running heads, a body of all elements in one to three columns, feet; pages of tables."""
 
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable
 
-from PIL import Image, ImageDraw
+from PIL import Image
 
-from training.charset import CLASS_OF
-from training.fonts import Face
-from training.listings import Listings
 from training.pages.edges import EdgeSetter
+from training.pages.elements import ElementSetter
 from training.pages.indexes import IndexSetter
-from training.pages.ink import FontShelf, SizedFont
-from training.pages.runs import Placed, Run, break_runs
-from training.pages.sheet import Sheet, SheetSetter
-from training.pages.tables import TableSetter
-from training.particulars import Particulars
+from training.pages.ink import FontShelf
+from training.pages.sheet import Sheet
 from training.targets import Block
 from training.words import Words
 
-_BULLETS = "•••–-*»·°"
-_MONO = ("mono", "code", "cour", "hack", "incons", "typewriter", "cmuntt", "anonymous", "fantasque")
 _MOST_BLOCKS = 60
-_WRITTEN = 0.5
-"""Share of training's listings that are in some notation; the others are lines of tokens."""
-
 _INDEXES = 0.09
 """Share of training's documents that are indexes, tables of contents, glossaries or lists in columns."""
 
@@ -35,19 +23,14 @@ _COLUMNS, _INDEX_COLUMNS = (0.64, 0.3, 0.06), (0.25, 0.45, 0.3)
 """Shares of documents, and of those, in one, two and three columns."""
 
 
-class DocumentSetter(SheetSetter):
+class DocumentSetter(ElementSetter):
     """Fills pages with the elements of documents; blocks come in reading order."""
 
     def __init__(self, rng: random.Random, shelf: FontShelf, words: Words, quick_share: float) -> None:
         super().__init__(rng, shelf, words)
         self.quick_share = quick_share
         self.edges = EdgeSetter(rng, shelf, words)
-        self.tables = TableSetter(rng, shelf, words)
-        mono = [f for faces in shelf.by_family.values() for f in faces if any(k in f.file.lower() for k in _MONO)]
-        self.mono = mono or [f for faces in shelf.by_family.values() for f in faces]
-        self.listings = Listings(words.technical)
         self.indexes = IndexSetter(rng, shelf, words)
-        self.say = Particulars(words)
         # Held-out pages are as they always were.
         listings, tables, marks = (0.2, 0.08, 0.005) if words.trained else (0.14, 0.04, 0.01)
         self.elements: tuple[tuple[Callable[[Sheet], list[Block]], float], ...] = (
@@ -141,268 +124,3 @@ class DocumentSetter(SheetSetter):
         if rng.random() < 0.25:
             blocks += self.paragraph(sheet)
         return blocks
-
-    # -- elements ------------------------------------------------------------------------------------------------
-
-    def _styled(self, sheet: Sheet, words: list[str]) -> list[Run]:
-        """Words in the sheet's face, sometimes a few of them in bold, italic or typewriter."""
-        rng, font = self.rng, self._font(sheet)
-        other, share = None, 0.0
-        if rng.random() < 0.3:
-            face = rng.choice(self.mono) if rng.random() < 0.5 else self.shelf.face_of(sheet.face.family)
-            other, share = self._font(sheet, face), rng.choice((0.03, 0.08))
-            words = self._shown(words, sheet.face, face)
-        else:
-            words = self._shown(words, sheet.face)
-        runs, left = [], 0
-        for word in words:
-            if other and not left and rng.random() < share:
-                left = rng.randint(1, 4)
-            runs.append(Run(word, other if other and left else font))
-            left = max(0, left - 1)
-        return runs
-
-    def _text(self, count: int) -> list[str]:
-        return self.words.manual(count) if self.rng.random() < 0.4 else self.words.run(count)
-
-    def paragraph(self, sheet: Sheet) -> list[Block]:
-        rng = self.rng
-        indent = sheet.size * rng.choice((0.0, 0.0, 1.0, 2.0))
-        runs = self._styled(
-            sheet, self._text(rng.choice((rng.randint(3, 20), rng.randint(15, 60), rng.randint(40, 160))))
-        )
-        lines = self.words.repeats.lines(break_runs(runs, sheet.measure, indent, sheet.hyphens))
-        align = "justified" if sheet.justified else "left"
-        return self._kept(self._set(sheet, lines, "text", sheet.x, sheet.measure, sheet.leading, align=align))
-
-    def section(self, sheet: Sheet, spanning: bool = False) -> list[Block]:
-        rng, face = self.rng, self._bold(sheet)
-        font = self._font(sheet, face, rng.choice((1.0, 1.15, 1.3, 1.5, 1.8)))
-        number = ".".join(str(rng.randint(1, 19)) for _ in range(rng.randint(1, 4)))
-        words = self._text(rng.randint(1, 8))[:9]
-        if rng.random() < 0.6:
-            words = [rng.choice((number, number + ".", f"Chapter {number}.", f"§ {number}")), *words]
-        width = sheet.width if spanning else sheet.measure
-        lines = break_runs([Run(w, font) for w in self._shown(" ".join(words).split(), face)], width, 0.0, False)
-        align = "centre" if rng.random() < 0.2 else "left"
-        return self._kept(self._set(sheet, lines, "title", sheet.x, width, int(font.size * 1.3), align=align))
-
-    def _marker(self, style: str, number: int) -> str:
-        letter = chr(ord("a") + number % 26)
-        return {
-            "1.": f"{number + 1}.",
-            "1)": f"{number + 1})",
-            "a)": f"{letter})",
-            "a.": f"{letter}.",
-            "(1)": f"({number + 1})",
-            "[1]": f"[{number + 1}]",
-            "i": f"{('i', 'ii', 'iii', 'iv', 'v', 'vi', 'vii', 'viii', 'ix', 'x')[number % 10]}.",
-        }.get(style, style)
-
-    def items(self, sheet: Sheet) -> list[Block]:
-        """A list: every item is a block that begins with its mark. Items may have items of their own."""
-        rng = self.rng
-        style = (
-            rng.choice(_BULLETS)
-            if rng.random() < 0.6
-            else rng.choice(("1.", "1.", "1)", "a)", "a.", "(1)", "[1]", "i", "[x]", "[]", "o", "+"))
-        )
-        inner, short = rng.choice(_BULLETS), rng.random() < 0.5
-        font, start = self._font(sheet), rng.choice((0, 0, 0, rng.randint(0, 120)))
-        gap, left = font.size * rng.uniform(0.3, 1.2), font.size * rng.choice((0.0, 0.6, 1.2, 2.0))
-        space = int(sheet.leading * rng.choice((0, 0, 0.2, 0.5)))
-        blocks: list[Block] = []
-        for number in range(rng.randint(2, 9)):
-            nested = number > 0 and rng.random() < 0.12
-            sign = self._shown([inner if nested else self._marker(style, start + number)], sheet.face)
-            count = rng.randint(1, 6) if short else rng.choice((rng.randint(2, 14), rng.randint(8, 40)))
-            runs = self._styled(sheet, self._text(count))
-            if not sign or not runs or sheet.y + sheet.leading > sheet.bottom or sheet.room <= 0:
-                break
-            mark = Run(sign[0], font)
-            hang = font.length(mark.text) + gap
-            x = sheet.x + left + (font.size * 1.5 if nested else 0)
-            lines = break_runs(runs, sheet.x + sheet.measure - x - hang, 0.0, sheet.hyphens)
-            blocks += self._kept(
-                self._set(
-                    sheet,
-                    lines,
-                    "text",
-                    x + hang,
-                    sheet.x + sheet.measure - x - hang,
-                    sheet.leading,
-                    mark=[(mark, -hang)],
-                )
-            )
-            sheet.y += space
-        return blocks
-
-    def listing(self, sheet: Sheet) -> list[Block]:
-        """Lines of code or commands in typewriter, sometimes on grey or in a frame. Its line ends are kept."""
-        rng = self.rng
-        face = rng.choice(self.mono)
-        font = self._font(sheet, face, rng.uniform(0.8, 1.0))
-        leading, pad = int(font.size * rng.uniform(1.1, 1.35)), int(font.size * rng.uniform(0.3, 0.9))
-        count, width = rng.choice((rng.randint(1, 6), rng.randint(3, 12), rng.randint(8, 40))), sheet.measure - 2 * pad
-        written = self.words.trained and rng.random() < _WRITTEN
-        lines = self._code(face, font, count, width) if written else self._tokens(face, font, count, width)
-        lines = self.words.repeats.lines(lines)
-        height = min(len(lines) * leading, max(0, (sheet.bottom - sheet.y - 2 * pad) // leading * leading))
-        if not height:
-            sheet.y = sheet.bottom
-            return []
-        look = rng.random()
-        if look < 0.5:
-            draw = ImageDraw.Draw(sheet.page)
-            area = (sheet.x, sheet.y, sheet.x + sheet.measure, sheet.y + height + 2 * pad)
-            draw.rectangle(
-                area,
-                fill=rng.randint(10, 45) if look < 0.35 else None,
-                outline=rng.choice((None, 120, 255)) if look < 0.35 else 255,
-                width=max(1, sheet.size // 20),
-            )
-        sheet.y += pad
-        # Lines of code have places for their words: justified to no width, every word stands at its own.
-        align, width = ("justified", 0) if written else ("left", sheet.measure)
-        block = self._set(sheet, lines, "text", sheet.x + pad, width, leading, align=align, joint="\n")
-        sheet.y += pad
-        return self._kept(block)
-
-    def _tokens(self, face: Face, font: SizedFont, count: int, width: int) -> list[Placed]:
-        """Lines of tokens or of running words, set in by turns."""
-        rng, technical = self.rng, self.words.technical
-        lines: list[Placed] = []
-        depth, share = 0, 0.01 if self.words.trained else 0.04
-        for _ in range(count):
-            words = (
-                " ".join(technical.token() for _ in range(rng.randint(1, 4))).split()
-                if rng.random() < 0.8
-                else [technical.marks() if rng.random() < share else word for word in self.words.run(rng.randint(2, 9))]
-            )
-            depth = max(0, min(3, depth + rng.choice((-1, 0, 0, 1))))
-            indent = depth * 2 * font.advance("n")
-            lines += break_runs([Run(w, font) for w in self._shown(words, face)], width, indent, False)[:1]
-        return lines
-
-    def _code(self, face: Face, font: SizedFont, count: int, width: int) -> list[Placed]:
-        """Lines of a listing in some notation. What is too long is cut, or goes on in a line of its own."""
-        most = None if self.rng.random() < 0.3 else 1
-        return [line for text in self.listings.lines(count) for line in self._typed(text, face, font, width)[:most]]
-
-    def _typed(self, text: str, face: Face, font: SizedFont, width: int) -> list[Placed]:
-        """Words in the places that the text's spaces give them, or further right where the face is no typewriter's;
-        parted at the edge as a terminal does it."""
-        step, pen, back = font.advance("n"), 0.0, 0.0
-        lines, line = list[Placed](), list[tuple[Run, float]]()
-        for word in re.finditer(r"\S+", text):
-            rest = "".join(self._shown([word[0]], face))
-            at = max(pen, word.start() * step - back)
-            while rest:
-                fitting = break_runs([Run(rest, font)], width - at, 0.0, False)
-                if fitting:
-                    run = fitting[0][0][0]
-                    line.append((run, at))
-                    rest, pen = rest[len(run.text) :], at + font.length(run.text) + font.space
-                elif at == 0:
-                    break
-                if rest:
-                    lines += [line] if line else []
-                    line, at, back = [], 0.0, (word.end() - len(rest)) * step
-        return [*lines, line] if line else lines
-
-    def contents(self, sheet: Sheet) -> list[Block]:
-        """Lines of a table of contents: a title, a row of dots as long as the line, a page number."""
-        rng, font = self.rng, self._font(sheet)
-        dot = rng.choice((".", ".", " ."))
-        step, blocks = font.length(dot), list[Block]()
-        for _ in range(rng.randint(2, 7)):
-            words = self._shown(self._text(rng.randint(1, 5))[:5], sheet.face)
-            number = str(rng.randint(1, 400))
-            before = " ".join([".".join(str(rng.randint(1, 9)) for _ in range(rng.randint(1, 3))), *words])
-            free = sheet.measure - font.length(before) - font.length(number) - 2 * font.space
-            if free < 3 * step or not words:
-                continue
-            dots = (dot * int(free / step)).strip()
-            line = [
-                (Run(before, font), 0.0),
-                (Run(dots, font), font.length(before) + font.space),
-                (Run(number, font), sheet.measure - font.length(number)),
-            ]
-            blocks += self._kept(
-                self._set(sheet, [line], "text", sheet.x, sheet.measure, sheet.leading, align="justified")
-            )
-        return blocks
-
-    def definitions(self, sheet: Sheet) -> list[Block]:
-        """Terms, each with an explanation set in below it."""
-        rng, face, blocks = self.rng, self._bold(sheet), list[Block]()
-        inset = int(sheet.size * rng.uniform(1, 3))
-        font = self._font(sheet, face)
-        for _ in range(rng.randint(1, 4)):
-            term = (
-                self.words.technical.token() if rng.random() < 0.5 else " ".join(self.words.run(rng.randint(1, 3))[:3])
-            )
-            runs = [Run(w, font) for w in self._shown(term.split(), face)]
-            blocks += self._kept(
-                self._set(
-                    sheet,
-                    break_runs(runs, sheet.measure, 0.0, False)[:1],
-                    "text",
-                    sheet.x,
-                    sheet.measure,
-                    sheet.leading,
-                )
-            )
-            lines = break_runs(
-                self._styled(sheet, self._text(rng.randint(4, 40))), sheet.measure - inset, 0.0, sheet.hyphens
-            )
-            blocks += self._kept(self._set(sheet, lines, "text", sheet.x + inset, sheet.measure - inset, sheet.leading))
-        return blocks
-
-    def records(self, sheet: Sheet) -> list[Block]:
-        """Records of the same fields, of which few values differ; each a block of short lines."""
-        rng, font, blocks = self.rng, self._font(sheet), list[Block]()
-        values = {self.say.field() + ":": self.say.value() for _ in range(rng.randint(2, 5))}
-        for _ in range(rng.randint(2, 7)):
-            values[rng.choice(list(values))] = self.say.value()
-            lines = []
-            for name, value in values.items():
-                runs = [Run(word, font) for word in self._shown(f"{name} {value}".split(), sheet.face)]
-                lines += break_runs(runs, sheet.measure, 0.0, False)[:1]
-            blocks += self._kept(self._set(sheet, lines, "text", sheet.x, sheet.measure, sheet.leading))
-            sheet.y += sheet.leading // 2
-        return blocks
-
-    def aside(self, sheet: Sheet) -> list[Block]:
-        """A short line at the right edge or in the last lines of the column, with nothing around it."""
-        rng, font = self.rng, self._font(sheet)
-        words = self._shown(rng.choice((self._text(rng.randint(1, 5))[:5], [self.words.made_up()])), sheet.face)
-        lines = break_runs([Run(word, font) for word in words], sheet.measure, 0.0, False)[:1]
-        free = sheet.bottom - sheet.y - 2 * sheet.leading
-        if free > 0:
-            sheet.y += rng.choice((0, min(free, 2 * sheet.leading), int(free * rng.random()), free))
-        align = rng.choice(("right", "right", "left", "centre"))
-        return self._kept(self._set(sheet, lines, "text", sheet.x, sheet.measure, sheet.leading, align=align))
-
-    def mark_line(self, sheet: Sheet) -> list[Block]:
-        """A line of one mark repeated."""
-        font = self._font(sheet)
-        lines = break_runs(
-            [Run(m, font) for m in self._shown([self.words.technical.marks()], sheet.face)], sheet.measure, 0.0, False
-        )[:1]
-        return self._kept(
-            self._set(
-                sheet, lines, "text", sheet.x, sheet.measure, sheet.leading, align=self.rng.choice(("left", "centre"))
-            )
-        )
-
-    def table(self, sheet: Sheet) -> list[Block]:
-        room = (sheet.x, sheet.y, sheet.measure, sheet.bottom - sheet.y)
-        bold = self._bold(sheet) if self.rng.random() < 0.6 else sheet.face
-        usable = CLASS_OF.keys() - set(sheet.face.missing) - set(bold.missing)
-        block = self.tables.set(sheet.page, self._font(sheet), self._font(sheet, bold), set(usable), room, sheet.quick)
-        if block is None:
-            return []
-        sheet.y = int(block.box[3]) + 1
-        sheet.room -= len(block.text) // 2
-        return [block]
