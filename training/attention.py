@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from training.strides import by_token
+
 HEAD = 64
 """Head size that the kernels are made for."""
 
@@ -70,12 +72,6 @@ def extended_attention(q: Tensor, k: Tensor, v: Tensor, bias_h: Tensor, bias_w: 
     query = F.pad(torch.cat([q * depth**-0.5, bias_h, bias_w], -1), (0, fill))
     key = F.pad(torch.cat([k, one], -1), (0, fill))
     return F.scaled_dot_product_attention(query, key, v, scale=1.0)
-
-
-def by_token(like: Tensor) -> Tensor:
-    """An empty [B, H, N, D] tensor that lies in memory as [B, N, H, D], as a projection wants it."""
-    batch, heads, count, depth = like.shape
-    return like.new_empty(batch, count, heads, depth).transpose(1, 2)
 
 
 # Compiled code calls the two operators below as they stand, knowing only the shapes and strides of what they answer.

@@ -21,7 +21,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from training.attention import by_token
+from training.strides import by_token
 
 _LOG2E = tl.constexpr(1.4426950408889634)
 
