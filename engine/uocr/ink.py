@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageFilter
 
-from uocr.export.pictures import on_white
+from uocr.sources.pixels import on_white
 
 Grey = NDArray[np.uint8]
 Mask = NDArray[np.bool_]

@@ -6,8 +6,8 @@ import pytest
 from export_samples import page
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from uocr.characters import clean, is_right_to_left
 from uocr.document import Block, Box, FinishReason
-from uocr.export.characters import clean, is_right_to_left
 from uocr.export.content import (
     Formula,
     Heading,
@@ -18,8 +18,8 @@ from uocr.export.content import (
     notice_of,
     parts_of,
 )
-from uocr.export.inline import Kind, Run, plain, split_runs
-from uocr.export.tables import Table, read_table, split_tables
+from uocr.markup.grid import Table, read_table, split_tables
+from uocr.markup.inline import Kind, Run, plain, split_runs
 
 
 def parts(text: str, label: str = "text") -> list[object]:

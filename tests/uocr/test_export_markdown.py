@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from PIL import Image
+from uocr.characters import clean
 from uocr.document import Block, Box, FinishReason
 from uocr.export import export
-from uocr.export.characters import clean
 from uocr.export.content import parts_of
 from uocr.export.markdown import part_markdown
 

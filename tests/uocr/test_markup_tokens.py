@@ -14,10 +14,10 @@ from uocr import UnlimitedOCR
 from uocr.document import Block, Box, Token
 from uocr.export import to_text
 from uocr.export.content import Paragraph, parts_of
-from uocr.export.inline import plain
 from uocr.export.json_file import page_from_record, page_record
-from uocr.export.tables import Table
 from uocr.markup import BlockStarted, BlockText, MarkupParser
+from uocr.markup.grid import Table
+from uocr.markup.inline import plain
 from uocr.modelfile import ModelFile
 from uocr.tokenizer import Tokenizer
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QKeyEvent, QUndoCommand
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from uocr.document import Block
-from uocr.export.tables import begins_rows
+from uocr.markup.grid import begins_rows
 from uocr.markup.tables import tags_in
 
 from leggio.pages.items import PageItem, Reading

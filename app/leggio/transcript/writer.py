@@ -27,8 +27,8 @@ from PySide6.QtGui import (
 )
 from uocr.document import Block, Word
 from uocr.export.content import Formula, Heading, List, Paragraph, Part, Picture, parts_of
-from uocr.export.inline import Kind, Line, Run
-from uocr.export.tables import Table
+from uocr.markup.grid import Table
+from uocr.markup.inline import Kind, Line, Run
 
 from leggio.look.colours import colours
 from leggio.transcript.formulas import FormulaImages, FormulaKey

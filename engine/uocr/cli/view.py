@@ -13,9 +13,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 
 from uocr import markup
+from uocr.characters import clean
 from uocr.document import FinishReason, Page
 from uocr.errors import OutputFailed, OverBudget, UocrError
-from uocr.export.characters import clean
 from uocr.export.content import doubt_of, reasons
 from uocr.export.streamed import StreamedText
 from uocr.export.target import failed

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from uocr.characters import clean
 from uocr.document import Block, Box, FinishReason, Page
-from uocr.export.characters import clean
-from uocr.export.inline import PRINTED, Kind, Line, Run, plain, split_lines, split_runs, strip_start
-from uocr.export.tables import Table, begins_rows, read_table, split_tables, without_tags
+from uocr.markup.grid import Table, begins_rows, clean_text, read_table, split_tables, uneven_tables, without_tags
+from uocr.markup.inline import Kind, Line, Run, plain, split_lines, split_runs, strip_start
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,6 @@ _HEADING = re.compile(r"(#{1,6})[ \t]+")
 _BULLET = re.compile(r"[ \t]*[-*+•●▪◦‣·][ \t]+(?=\S)")
 _NUMBER = re.compile(r"[ \t]*([0-9]{1,9})([.)])[ \t]+(?=\S)")
 
-_TABLE_END = re.compile(r"</table\s*>\s*\Z", re.IGNORECASE)
-
 _BLANK = Run(Kind.TEXT, " ")
 
 
@@ -78,7 +76,7 @@ def is_picture(block: Block) -> bool:
 
 def parts_of(block: Block) -> tuple[list[Part], int]:
     """The parts of `block` in order, and how many characters no format can hold were replaced in it."""
-    text, replaced = _clean_text(block)
+    text, replaced = clean_text(block)
     label = clean(block.label)[0]
     parts: list[Part] = [Picture(box, block) for box in block.boxes] if is_picture(block) else []
     pieces = [(read_table(piece) if is_table else None, piece) for is_table, piece in split_tables(text)]
@@ -91,33 +89,6 @@ def parts_of(block: Block) -> tuple[list[Part], int]:
             parts += _text_parts(table.outside, label)
         parts.append(table)
     return parts, replaced
-
-
-def uneven_tables(blocks: Sequence[Block]) -> list[str]:
-    """A sentence, without its full stop, for each block of a page whose table lost cells: rows differ in length.
-
-    A model that leaves an empty cell out moves the row's other values to the left, which the text alone hides.
-    """
-    told = []
-    for number, block in enumerate(blocks, 1):
-        if "<" not in block.text:
-            continue
-        short = height = 0
-        for is_table, piece in split_tables(_clean_text(block)[0]):
-            table = read_table(piece) if is_table else None
-            if table is None:
-                continue
-            if not _TABLE_END.search(piece):  # it was cut short, and so may be its last row
-                del table.rows[-1]
-            if table.rows and (fewer := table.short_rows()):
-                short, height = short + fewer, height + table.height
-        if short:
-            rows = "rows has" if short == 1 else "rows have"
-            told.append(
-                f"in the table of block {number}, {short} of {height} {rows} fewer cells than the widest row, so "
-                "values may stand in the wrong column; compare it with the page"
-            )
-    return told
 
 
 def joined_lists(parts: Iterable[Part]) -> Iterator[Part]:
@@ -149,17 +120,6 @@ def _runs_on(before: Sequence[ListItem], after: Sequence[ListItem], *, one_alone
     if last.number is None or first.number is None:
         return one_alone
     return first.delimiter == last.delimiter and first.number == last.number + 1
-
-
-def _clean_text(block: Block) -> tuple[str, int]:
-    """The block's text with its printed tags masked and odd characters replaced, and how many of these there were."""
-    pieces, start = [], 0
-    for offset in block.printed_tags:
-        if block.text.startswith("<", offset):
-            pieces.append(clean(block.text[start:offset]))
-            start = offset + 1
-    pieces.append(clean(block.text[start:]))
-    return PRINTED.join(text for text, _ in pieces), sum(count for _, count in pieces)
 
 
 def places_of(page: Page) -> tuple[list[Part], int]:

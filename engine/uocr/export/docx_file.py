@@ -22,13 +22,13 @@ from docx.table import Table as DocxTable
 from docx.table import _Cell
 from docx.text.paragraph import Paragraph as DocxParagraph
 
+from uocr.characters import clean, is_right_to_left
 from uocr.document import BOX_SCALE, Document, Page
-from uocr.export.characters import clean, is_right_to_left
 from uocr.export.content import Formula, Heading, List, Paragraph, Part, Picture, notice_of
-from uocr.export.inline import Kind, Line, plain
 from uocr.export.pictures import PageCrops
-from uocr.export.tables import Table
 from uocr.export.writer import Job, Writer
+from uocr.markup.grid import Table
+from uocr.markup.inline import Kind, Line, plain
 
 COLUMN_LIMIT = 63
 """Columns that Word accepts in a table; a wider one is written as lines with tabs."""

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import nh3
 
+from uocr.characters import clean
 from uocr.document import Document, Page
-from uocr.export.characters import clean
 from uocr.export.content import Formula, Heading, List, ListItem, Paragraph, Part, Picture, notice_of
 from uocr.export.html_markup import line_markup, table_markup
 from uocr.export.pictures import PageCrops
-from uocr.export.tables import Table
 from uocr.export.target import open_text
 from uocr.export.writer import Job, Writer
+from uocr.markup.grid import Table
 
 _FORMULA = '<code class="formula">\\(', "\\)</code>"
 _DISPLAY = '<p class="formula"><code>\\[', "\\]</code></p>"

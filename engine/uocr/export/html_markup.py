@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 
-from uocr.export.inline import Kind, Line
-from uocr.export.tables import Cell, Table
+from uocr.markup.grid import Cell, Table
+from uocr.markup.inline import Kind, Line
 
 
 def table_markup(table: Table, before_formula: str, after_formula: str) -> str:

@@ -10,11 +10,11 @@ from urllib.parse import quote
 from uocr.document import Document, Page
 from uocr.export.content import Formula, Heading, List, Paragraph, Part, Picture, notice_of
 from uocr.export.html_markup import table_markup
-from uocr.export.inline import Kind, Line, Run
 from uocr.export.pictures import PageCrops
-from uocr.export.tables import Cell, Table
 from uocr.export.target import open_text
 from uocr.export.writer import Job, Writer
+from uocr.markup.grid import Cell, Table
+from uocr.markup.inline import Kind, Line, Run
 
 
 class MarkdownWriter(Writer):

@@ -17,8 +17,8 @@ from pathlib import Path
 import pymupdf
 from PIL import Image
 
+from uocr.characters import clean
 from uocr.document import Document, Page
-from uocr.export.characters import clean
 from uocr.export.content import is_missing, notice_of
 from uocr.export.pdf_font import ASCENT, InvisibleFont, advance
 from uocr.export.pdf_page import PageFrame, add_content, add_font

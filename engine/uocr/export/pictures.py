@@ -14,6 +14,7 @@ from uocr.document import Box, Page
 from uocr.errors import OutputExists
 from uocr.export.notes import Notes
 from uocr.export.target import failed, partial_name, refuse_existing
+from uocr.sources.pixels import on_white
 
 PageImages = Callable[[Page], Image.Image | None]
 """Gives the oriented picture of a page, at any size; None when it is not to be had."""
@@ -65,15 +66,6 @@ def jpeg(image: Image.Image) -> bytes:
     data = io.BytesIO()
     on_white(image).save(data, "JPEG", quality=_JPEG_QUALITY)
     return data.getvalue()
-
-
-def on_white(image: Image.Image) -> Image.Image:
-    """`image` as RGB or grey, what is transparent shown on white."""
-    if image.has_transparency_data:
-        rgba = image.convert("RGBA")
-        image = Image.new("RGB", image.size, "white")
-        image.paste(rgba, mask=rgba.getchannel("A"))
-    return image if image.mode in ("RGB", "L") else image.convert("RGB")
 
 
 class PictureFolder:

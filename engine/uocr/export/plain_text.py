@@ -8,10 +8,10 @@ from pathlib import Path
 
 from uocr.document import Block, Document, Page
 from uocr.export.content import Formula, Heading, List, Paragraph, Part, Picture, notice_of, parts_of, places_of
-from uocr.export.inline import plain
-from uocr.export.tables import Table
 from uocr.export.target import open_text
 from uocr.export.writer import Job, Writer
+from uocr.markup.grid import Table
+from uocr.markup.inline import plain
 
 PAGE_SEPARATOR = "\n\f\n"
 

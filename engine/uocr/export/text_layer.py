@@ -12,11 +12,11 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from uocr.characters import clean, is_right_to_left
 from uocr.document import BOX_SCALE, Block, Box, Page
-from uocr.export.characters import clean, is_right_to_left
 from uocr.export.content import Formula, Heading, List, Paragraph, Picture, parts_of
-from uocr.export.inline import plain
-from uocr.export.tables import Table
+from uocr.markup.grid import Table
+from uocr.markup.inline import plain
 
 _LINE_PITCH = 1.2
 """Distance of base lines in font sizes, as usual in print."""

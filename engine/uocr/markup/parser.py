@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from uocr.document import Block, Box, Token
-from uocr.export.content import uneven_tables
 from uocr.markup.confidence import TokenSpans, geometric_mean, words_of
 from uocr.markup.events import BlockFinished, BlockStarted, BlockText, Event, PageMark, Problem
+from uocr.markup.grid import uneven_tables
 from uocr.markup.marks import DET_CLOSE, DET_OPEN, PAGE_MARK, REF_CLOSE, REF_OPEN, Marks, is_broken_mark
 from uocr.markup.tables import Tables
 from uocr.markup.tags import DEFAULT_LABEL, begins_tag, boxes_without_pixels, grammar_length, read_tag, shorten

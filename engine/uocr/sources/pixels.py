@@ -63,6 +63,15 @@ def readable_rgb(image: Image.Image, stored: Image.Image, notes: list[str]) -> I
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
+def on_white(image: Image.Image) -> Image.Image:
+    """`image` as RGB or grey, what is transparent shown on white."""
+    if image.has_transparency_data:
+        rgba = image.convert("RGBA")
+        image = Image.new("RGB", image.size, "white")
+        image.paste(rgba, mask=rgba.getchannel("A"))
+    return image if image.mode in ("RGB", "L") else image.convert("RGB")
+
+
 def _on_paper(image: Image.Image, notes: list[str]) -> Image.Image:
     """RGBA on white; on black when what it shows is as light as the paper."""
     alpha = image.getchannel("A")

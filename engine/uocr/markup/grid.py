@@ -9,10 +9,12 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from uocr.export.characters import clean
-from uocr.export.inline import PRINTED, Line, Run, split_lines, split_runs
+from uocr.characters import clean
+from uocr.document import Block
+from uocr.markup.inline import PRINTED, Line, Run, split_lines, split_runs
 
 SPAN_LIMIT = 1000
 """Columns or rows that one cell may span (HTML's own limit for columns)."""
@@ -76,8 +78,20 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _BEGUN_ROWS = re.compile(r"<table(?:\s[^<>]*)?>\s*<(?:thead|tbody|caption|tr|td|th)\b", re.IGNORECASE)
+_TABLE_END = re.compile(r"</table\s*>\s*\Z", re.IGNORECASE)
 _BEGUN_TAG = re.compile(r"<(?:/|/?[a-z]+)\Z", re.IGNORECASE)
 _SPAN = re.compile(r"(colspan|rowspan)\s*=\s*[\"']?\s*([0-9]{1,9})", re.IGNORECASE)
+
+
+def clean_text(block: Block) -> tuple[str, int]:
+    """The block's text with its printed tags masked and odd characters replaced, and how many of these there were."""
+    pieces, start = [], 0
+    for offset in block.printed_tags:
+        if block.text.startswith("<", offset):
+            pieces.append(clean(block.text[start:offset]))
+            start = offset + 1
+    pieces.append(clean(block.text[start:]))
+    return PRINTED.join(text for text, _ in pieces), sum(count for _, count in pieces)
 
 
 def split_tables(text: str) -> list[tuple[bool, str]]:
@@ -222,3 +236,30 @@ def _place(table: Table) -> None:
         cell.columns = bisect_left(columns, cell.column + cell.columns) - bisect_left(columns, cell.column)
         cell.row, cell.column = bisect_left(rows, cell.row), bisect_left(columns, cell.column)
     table.width = len(columns)
+
+
+def uneven_tables(blocks: Sequence[Block]) -> list[str]:
+    """A sentence, without its full stop, for each block of a page whose table lost cells: rows differ in length.
+
+    A model that leaves an empty cell out moves the row's other values to the left, which the text alone hides.
+    """
+    told = []
+    for number, block in enumerate(blocks, 1):
+        if "<" not in block.text:
+            continue
+        short = height = 0
+        for is_table, piece in split_tables(clean_text(block)[0]):
+            table = read_table(piece) if is_table else None
+            if table is None:
+                continue
+            if not _TABLE_END.search(piece):  # it was cut short, and so may be its last row
+                del table.rows[-1]
+            if table.rows and (fewer := table.short_rows()):
+                short, height = short + fewer, height + table.height
+        if short:
+            rows = "rows has" if short == 1 else "rows have"
+            told.append(
+                f"in the table of block {number}, {short} of {height} {rows} fewer cells than the widest row, so "
+                "values may stand in the wrong column; compare it with the page"
+            )
+    return told
