@@ -158,7 +158,7 @@ def _nearest(aspect: float) -> tuple[int, int]:
 
 def test_half_the_pages_of_lying_grids_have_the_shape_of_paper_or_of_a_screen(pack: Path) -> None:
     train, held_out = PageMaker(pack, "train", 2), PageMaker(pack, "test", 2)
-    for grid, aspect in (((5, 3), 16 / 9), ((4, 3), 2**0.5)):
+    for grid, aspect in (((5, 3), 16 / 9), ((3, 2), 2**0.5)):
         seen = [train._page_size(Kind(3, grid)) for _ in range(200)]
         assert 20 < sum(abs(width / height / aspect - 1) < 0.016 for width, height, _ in seen) < 100
         assert all(_nearest(shape) == grid for shape in SHAPES[grid])

@@ -35,11 +35,11 @@ GENRES = ("prose", "document", "table", "printed", "office")
 whose print has the size it happens to have (the level says only whether the page is blank; for training only); a sheet
 of an office program, mostly filled in part."""
 
-GRIDS = ((2, 3), (3, 4), (2, 2), (3, 2), (1, 2), (2, 1), (4, 3), (1, 3), (5, 3))
-"""Crop grids (columns, rows) that are trained: A4 at 200 dpi, US letter, ..., letter lying, receipts, screens. A page
-that calls for another is read through the nearest of them."""
+GRIDS = ((2, 3), (3, 4), (2, 2), (3, 2), (1, 2), (2, 1), (1, 3), (5, 3))
+"""Crop grids (columns, rows) that are trained: A4 at 200 dpi, US letter, ..., paper lying (3x2), receipts, screens. A
+page that calls for another is read through the nearest of them."""
 
-SHAPES = {(4, 3): (2**0.5, 11 / 8.5, 4 / 3), (5, 3): (16 / 9, 16 / 10)}
+SHAPES = {(3, 2): (2**0.5, 11 / 8.5, 4 / 3), (5, 3): (16 / 9, 16 / 10)}
 """How many times as wide as high pages are that these grids stand for: A4 and letter lying, screens. Half of training's
 pages of a grid have one of its shapes."""
 

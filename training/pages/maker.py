@@ -42,7 +42,7 @@ _PHOTOGRAPHED = 0.1
 _WIDE = 0.8
 """Share of pages of real documents without crops that are as wide as the view: on others their print is too small."""
 
-_LIGHT_ON_DARK = {(5, 3): 0.35, (4, 3): 0.1}
+_LIGHT_ON_DARK = {(5, 3): 0.35, (3, 2): 0.1}
 """Shares of training pages by crop grid that are light print on dark ground, besides those whose look is dark."""
 
 _FAMILIES_EACH = 42
