@@ -19,7 +19,6 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from leggio.application import LeggioApplication
 from leggio.export.dialog import ExportDialog
 from leggio.history.dialog import HistoryDialog
-from leggio.models.sheet import ModelSheet
 from leggio.pages.items import DocumentItem, PageItem, PageState
 from leggio.pages.overlays import RegionItem
 from leggio.reading.factory import engine_factory
@@ -206,7 +205,7 @@ class Studio:
             ("settings-reading", lambda: self._settings(1)),
             ("settings-model", lambda: self._settings(2)),
             ("read-with", lambda: ReadWithDialog(self.store.read, 2, facts.front_end | {"multi_page": True}, window)),
-            ("models", lambda: ModelSheet("built-in", None, window)),
+            ("models", window.sheets.model_sheet),
             ("history", lambda: HistoryDialog(window.keeper.history, window)),
             ("about", lambda: AboutDialog(facts, window)),
         ]

@@ -223,7 +223,7 @@ def test_the_welcome_and_the_sheet_say_which_languages_the_open_model_reads(qtbo
     window = make_window(engine)
     said = "The open model reads English, Hungarian, xx. Other languages in Latin letters come out with wrong accents"
     qtbot.waitUntil(lambda: window._welcome._languages.text().startswith(said))
-    sheet = sheets.ModelSheet("built-in", None, window, reads=languages_text(window.session.front_end))
+    sheet = window.sheets.model_sheet()
     qtbot.addWidget(sheet)
     assert any(label.text().startswith(said) for label in sheet.findChildren(QLabel))
     assert languages_text({}) == languages_text({"languages": []}) == ""

@@ -23,6 +23,7 @@ from leggio.window.about import AboutDialog, save_diagnostics
 
 if TYPE_CHECKING:
     from leggio.models.pull import Puller
+    from leggio.models.sheet import ModelSheet
 
 
 _LEAVE_S = 2.0
@@ -90,14 +91,18 @@ class Sheets(QObject):
         dialog.open_wanted.connect(self.past_wanted)
         self._run(dialog)
 
-    def models(self) -> None:
-        """The sheet of models; a download goes on when it is closed."""
+    def model_sheet(self) -> ModelSheet:
+        """The sheet of models, which tells the languages of the one that is open."""
         # Brings the hub's client along, which starting must not wait for.
         from leggio.models.sheet import ModelSheet
 
         window = self._store.window
         reads = languages_text(self._session.front_end)
-        sheet = ModelSheet(f"{window.model} {window.quant}", self._puller, self._window, reads=reads)
+        return ModelSheet(f"{window.model} {window.quant}", self._puller, self._window, reads=reads)
+
+    def models(self) -> None:
+        """Show the sheet of models; a download goes on when it is closed."""
+        sheet = self.model_sheet()
         sheet.use_wanted.connect(self._use)
         self._run(sheet)
         if sheet.puller is not None and sheet.puller is not self._puller:
