@@ -13,6 +13,7 @@ from pathlib import Path
 from training.charset import ADDED_LANGUAGES, CHARSET, WESTERN
 from training.repeats import Repeats
 from training.technical import Technical
+from training.typography import Typography
 
 _WEIGHTED = ("en", "en", "it", "it", "de", "es", "pt", "fr")
 _ADDED = (*ADDED_LANGUAGES, "pl", "cs")
@@ -52,6 +53,7 @@ class Words:
         self.trained = split == "train"
         self.technical = Technical(rng, self.dictionary, self.trained)
         self.repeats = Repeats(rng)
+        self.typography = Typography(rng)
         self.characters = WESTERN if split in ("test", "prose") else CHARSET
 
     def _letters(self, alphabet: str, low: int, high: int) -> str:
@@ -96,13 +98,17 @@ class Words:
         """About `count` words: mostly running text, sometimes a list of unrelated or made-up ones,
         sometimes capitals. Training pages hold technical matter besides; held-out pages are as they always were."""
         technical = self.trained and self.rng.random() < 0.25
-        return self.manual(count) if technical else self.repeats.passage(self._prose(count))
+        return self.manual(count) if technical else self.repeats.passage(self._typeset(count))
 
     def manual(self, count: int) -> list[str]:
         """About `count` words of a technical book: running text with technical tokens and quotes between."""
         rng = self.rng
-        words = self._prose(count)
+        words = self._typeset(count)
         return self.repeats.passage(self.technical.mixed(words, rng.choice((0.0, 0.08, 0.2, 0.5)))[: max(count, 1)])
+
+    def _typeset(self, count: int) -> list[str]:
+        """Words in the page's typography."""
+        return self.typography.passage(self._prose(count))
 
     def _prose(self, count: int) -> list[str]:
         rng, kind = self.rng, self.rng.random()

@@ -188,6 +188,8 @@ class PageMaker:
     def _drawn(self, kind: Kind) -> tuple[Image.Image, list[Block], int]:
         """A page not yet worn, its blocks (none where nothing fitted) and its level."""
         rng = self.rng
+        if self.words.trained:
+            self.words.typography.begin()
         width, height, unit = self._page_size(kind)
         page, level = Image.new("L", (width, height), 0), kind.level
         blocks: list[Block] = []
