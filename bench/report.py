@@ -118,30 +118,45 @@ def held_out(report: dict[str, Any]) -> str:
 
 def gate(report: dict[str, Any]) -> str:
     by_name = {c["choice"]: c for c in report["choices"]}
+    below = report["read_again_below"]
+
+    def points(change: Sequence[float]) -> str:
+        return "{:+.3f} ({:+.3f} to {:+.3f})".format(*change)
+
+    def free(f: dict[str, Any]) -> list[object]:
+        return [f"{f['boxes_equal']:.1f}", f"{f['error_rate']:.3f}", points(f["error_change"]),
+                f"{f['pages_changed']}; {f['largest_page'][1]:+.3f}", f["not_ended"]]
 
     def row(c: dict[str, Any]) -> list[object]:
-        change, errors = c["nll_change"], c["error_change"]
+        change = c["nll_change"]
         return [c["choice"], c["pages"], f"{c['bytes'] / 2**20:.1f}" if c["bytes"] else None,
                 f"{change[0]:+.2f} ({change[1]:+.2f} to {change[2]:+.2f})", f"{c['kl']:.6f}", f"{c['agreement']:.2f}",
                 f"{c['digit_nll_change']:+.2f}, {c['digit_agreement']:.2f}",
-                f"{c['box_nll_change']:+.2f}, {c['box_agreement']:.2f}", f"{c['boxes_equal']:.1f}",
-                f"{c['error_rate']:.3f}", f"{errors[0]:+.3f} ({errors[1]:+.3f} to {errors[2]:+.3f})",
-                f"{c['pages_changed']}; {c['largest_page'][1]:+.3f}", c["not_ended"]]
+                f"{c['box_nll_change']:+.2f}, {c['box_agreement']:.2f}"]
 
-    head = ["choice", "pages", "MiB", "NLL %", "KL, nats", "same token %", "digits: NLL %, same %",
-            "coordinates: NLL %, same %", "boxes equal %", "CER %", "CER change, points", "pages changed; largest",
-            "not ended"]
+    forced = ["choice", "pages", "MiB", "NLL %", "KL, nats", "same token %", "digits: NLL %, same %",
+              "coordinates: NLL %, same %"]
+    freely = ["boxes equal %", "CER %", "CER change, points", "pages changed; largest", "not ended"]
+    twice = [[c["choice"], c["pages"], reading, number, *free(f)] for c in report["choices"] for reading, number, f in
+             ((("first", None, c["first"]), ("as read", c["read_twice"], c)) if below else
+              (("first", None, c["first"]),))]
     text = [
         f"## The quantisation gate\n\n{report['pages']} held-out pages, {by_name['f32']['tokens']:,} tokens "
         f"forced along {'the text of the pages' if report['along'] == 'truth' else 'what f32 reads'}; checkpoint "
         f"{report['checkpoint'][:16]}. Choices run in EXACT precision unless FAST or INTEGER is named; a module's row "
         "changes that module alone. Changes are against f32 on the same pages, with the 95 % interval of the paired "
-        "bootstrap over pages. Texts are read freely as users read them, with the repeat guard and the loop verdict. "
-        "Pages changed: those with more or fewer errors than in f32, and what the largest such page alone makes of the "
-        "change, in points: a page on which the model is lost may be read in quite other words after any small change, "
-        "so that only many pages make the interval narrow."
+        "bootstrap over pages."
         + (" f32 (FAST) tells what FAST changes without quantised weights." if "f32 (FAST)" in by_name else "") + "\n",
-        table(head, [row(c) for c in report["choices"]]), ""]
+        table(forced, [row(c) for c in report["choices"]]),
+        "\nThe same pages read freely as users read them, with the repeat guard and the loop verdict. "
+        + (f"*As read*: what the product gives. f32 and every choice alike read a page a second time where the repeat "
+           f"guard had to act or the mean probability of a token is below {below}, and keep the likelier reading. "
+           "*First*: the first readings alone. **The bound on CER is judged as the product reads.** " if below else
+           "The model reads every page once, and the bound on CER is judged on that. ")
+        + "Pages changed: those with more or fewer errors than in f32, and what the largest such page alone makes of "
+        "the change, in points: a page on which the model is lost may be read in quite other words after any small "
+        "change, so that only many pages make the interval narrow.\n",
+        table(["choice", "pages", "reading", "read twice", *freely], twice), ""]
     kept = {"exact": "exact_kept", "fast": "kept", "integer": "integer_kept"}
 
     def held(precision: str, keeps: bool, c: dict[str, Any]) -> str:
@@ -153,10 +168,12 @@ def gate(report: dict[str, Any]) -> str:
         size = f", at most {bounds['bytes'] / 2**20:.0f} MiB" if bounds["bytes"] else ""
         measured = {p: by_name[picked[p]] for p in ("exact", "fast", "integer")}
         losses = ", ".join(f"{c['nll_change'][0]:+.2f} % in {p.upper()}" for p, c in measured.items())
-        errors = ", ".join("{:+.3f} ({:+.3f} to {:+.3f})".format(*c["error_change"]) for c in measured.values())
+        errors = ", ".join(points(c["error_change"]) for c in measured.values())
+        first = ", ".join(points(c["first"]["error_change"]) for c in measured.values())
+        judged = f"CER ({report['judged_on']}) {errors}" + (f" (first readings alone: {first})" if below else "")
         text.append(
             f"**{profile}** (NLL at most +{bounds['nll']} %, CER at most +{bounds['errors']} points at the "
-            f"upper end{size}): {types}. {measured['exact']['bytes'] / 2**20:.1f} MiB; NLL {losses}; CER {errors}. "
+            f"upper end{size}): {types}. {measured['exact']['bytes'] / 2**20:.1f} MiB; NLL {losses}; {judged}. "
             f"{', '.join(held(p, picked[key], measured[p]) for p, key in kept.items())}"
             f"{'' if picked['size_kept'] else '; TOO LARGE'}.\n")
     return "\n".join(text)
@@ -188,11 +205,12 @@ def report_format() -> str:
 
 `gate.json`: `checkpoint` (SHA-256 of the weights), `pages_key` (of fonts, texts and the drawing code), `along`
 (`truth`: the pages' own text; `reading`: what f32 reads, for checkpoints with another grammar), `engine`, `pages` and
-`pages_asked` (fewer are measured where `--seconds` ends the run), `module_weights` (numbers in each module), `choices`
-(below), `picks` (by profile: `types` by module, as "q4/q8" where its tensors differ, `expected_loss` as the sum of the
-single modules, null where nothing was picked, names of the measured `exact`, `fast` and `integer` choices, `bounds`,
-whether EXACT, FAST and INTEGER keep them (`exact_kept`, `kept`, `integer_kept`), each on its own pages, and whether the
-size is kept).
+`pages_asked` (fewer are measured where `--seconds` ends the run), `read_again_below` (of the model file; 0: every page
+is read once), `judged_on` (which free readings the bound on character errors is held to: "as the product reads", or
+"first readings" where pages are read once), `module_weights` (numbers in each module), `choices` (below), `picks` (by
+profile: `types` by module, as "q4/q8" where its tensors differ, `expected_loss` as the sum of the single modules, null
+where nothing was picked, names of the measured `exact`, `fast` and `integer` choices, `bounds`, whether EXACT, FAST and
+INTEGER keep them (`exact_kept`, `kept`, `integer_kept`), each on its own pages, and whether the size is kept).
 Modules: {', '.join(MODULES)}. Bounds: {bounds}.
 
 | field of a choice | meaning |
@@ -203,18 +221,21 @@ Modules: {', '.join(MODULES)}. Bounds: {bounds}.
 | `agreement` | percent of places where the most likely token is that of f32 |
 | `digit_nll_change`, `digit_agreement` | the same over tokens that hold digits of text |
 | `box_nll_change`, `box_agreement` | the same over coordinates |
-| `error_rate`, `error_change` | character errors of free reading, %; change against f32 in points: value, low, high |
+| `read_twice` | pages that the choice read a second time, as the product does |
+| `error_rate`, `error_change` | character errors as read freely, %; change against f32 in points: value, low, high |
 | `same_text`, `boxes_equal` | % of pages with the same text; % of f32's boxes read within 2 of 999 at each side |
 | `not_ended` | pages that did not end by themselves: loops, and texts cut at 1,800 tokens |
 | `pages_changed`, `largest_page` | pages with more or fewer errors than f32; the largest change: page, points |
+| `first` | the seven from `error_rate` on, over first readings alone; beside it they are as the product reads |
 
-`gate-results.jsonl` holds the sums by page and lets a run go on; `policy.toml` holds the picks as rules for
+`gate-results.jsonl` holds the sums by page and lets a run go on: of pages kept from before they were read twice, or
+read twice by another `read_again_below`, only free reading is done anew. `policy.toml` holds the picks as rules for
 `engine/uocr/convert/policy.toml`. How a type is picked: a module's loss is its change of NLL or its KL (in percent of
 f32's NLL), whichever is larger, and losses are taken to add up; from every module in the smallest type, bits are given
 back one module at a time where a byte buys most, and the cheapest rung that keeps the bounds when measured as a whole
-is taken. Pages are shared out to one process a processor; results do not depend on how many there are. Choices that
-see a page alike, bit by bit, share its visual rows. Every page is measured with all choices before the next is begun,
-and `--seconds` ends a run after whole pages; a run in the same folder goes on. `--compared-pages N` scores EXACT on the
+is taken. Pages are shared out to one process a processor; results do not depend on how many there are. Choices that see
+a page alike, bit by bit, share its visual rows. Every page is measured with all choices before the next is begun, and
+`--seconds` ends a run after whole pages; a run in the same folder goes on. `--compared-pages N` scores EXACT on the
 first N pages, and what models are read in (`--many`) on all: intervals are per choice, narrow where it counts.
 `--no-pick` holds the types of the policy to the bounds. On the full checkpoint: `--along reading --one-at-a-time`.
 """

@@ -130,6 +130,11 @@ def verdict(types: Mapping[str, str], expected: float | None, exact: Figures, fa
             "size_kept": not bounds.bytes or exact.bytes <= bounds.bytes}
 
 
+def judged_on(below: float) -> str:
+    """Which readings' character errors the bounds are held to, by the model's `read_again_below`."""
+    return "as the product reads" if below else "first readings"
+
+
 def module_types(path: Path) -> dict[str, str]:
     """The type that every module of a model file has; where its tensors differ, all of them: "q4/q8"."""
     with ModelFile.open(path) as file:
@@ -203,6 +208,7 @@ def main() -> int:
     except OutOfTime as error:
         print(f"{error} The types that the policy has were held to their bounds.")
     report = gate.facts | {"pages": gate.found[REFERENCE.name].pages, "pages_asked": args.pages,
+                           "read_again_below": gate.evaluation.below, "judged_on": judged_on(gate.evaluation.below),
                            "module_weights": sizes, "picks": picks,
                            "choices": [found.stored() for found in gate.found.values()]}
     write(args.out / "gate.json", report)

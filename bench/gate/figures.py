@@ -8,15 +8,30 @@ from typing import Any
 
 from uocr.score import Interval, bootstrap_difference
 
-from bench.gate.scoring import PageResult
+from bench.gate.scoring import FreeResult, PageResult
 
 SEED = 1
 ByPage = Mapping[int, PageResult]
 
 
 @dataclass(frozen=True)
+class Free:
+    """One choice's free readings. `error_change` in percentage points with its interval, shares in percent."""
+
+    error_rate: float
+    error_change: tuple[float, float, float]
+    same_text: float
+    boxes_equal: float
+    not_ended: int
+    pages_changed: int
+    """Pages with more or fewer character errors than the reference."""
+    largest_page: tuple[int, float]
+    """The page whose errors change most, and what it alone makes of `error_change`, in points."""
+
+
+@dataclass(frozen=True)
 class Figures:
-    """One choice. `nll_change` is in percent of the reference's mean, `error_change` in percentage points; both as
+    """One choice. `nll_change` is in percent of the reference's mean; like `error_change` of free readings it is
     (value, low, high) of a paired 95 % bootstrap over pages. Shares in percent, KL in nats a token."""
 
     choice: str
@@ -31,15 +46,12 @@ class Figures:
     digit_agreement: float
     box_nll_change: float
     box_agreement: float
-    error_rate: float
-    error_change: tuple[float, float, float]
-    same_text: float
-    boxes_equal: float
-    not_ended: int
-    pages_changed: int
-    """Pages with more or fewer character errors than the reference."""
-    largest_page: tuple[int, float]
-    """The page whose errors change most, and what it alone makes of `error_change`, in points."""
+    read: Free
+    """As the product reads, a second time where the model looks lost: what bounds are held to."""
+    first: Free
+    """First readings alone."""
+    read_twice: int
+    """Pages that the choice read a second time."""
 
     def loss(self, base: float) -> float:
         """What the choice costs, in percent of the reference's mean `base`: the change of NLL, or the divergence where
@@ -47,7 +59,10 @@ class Figures:
         return max(self.nll_change[0], 100 * self.kl / base) if base > 0 else self.nll_change[0]
 
     def stored(self) -> dict[str, Any]:
-        return asdict(self)
+        """As JSON: the fields of `read` beside the others, those of `first` by themselves."""
+        values = asdict(self)
+        first = values.pop("first")
+        return {**values, **values.pop("read"), "first": first}
 
 
 def _total(results: ByPage, value: Callable[[PageResult], float]) -> float:
@@ -74,11 +89,6 @@ def figures(choice: str, size: int, results: ByPage, reference: ByPage) -> Figur
     paired = bootstrap_difference([results[n].nll for n in pages], [reference[n].nll for n in pages], SEED,
                                   lengths=places)
     mean = base / sum(places)
-    errors = bootstrap_difference([results[n].free_errors for n in pages], [reference[n].free_errors for n in pages],
-                                  SEED, lengths=[results[n].free_length for n in pages])
-    length = _total(results, lambda r: r.free_length)
-    changes = {n: results[n].free_errors - reference[n].free_errors for n in pages}
-    largest = max(pages, key=lambda n: abs(changes[n]))
     return Figures(
         choice, size, len(pages), sum(places), round(nll / sum(places), 6),
         _triple(paired, 100 / mean),
@@ -88,10 +98,24 @@ def figures(choice: str, size: int, results: ByPage, reference: ByPage) -> Figur
         _share(_total(results, lambda r: r.digit_agree), _total(results, lambda r: r.digit_places)),
         _change(_total(results, lambda r: r.box_nll), _total(reference, lambda r: r.box_nll)),
         _share(_total(results, lambda r: r.box_agree), _total(results, lambda r: r.box_places)),
-        _share(_total(results, lambda r: r.free_errors), length),
+        _free(results, reference, lambda r: r.read),
+        _free(results, reference, lambda r: r.first),
+        sum(r.read.count > 1 for r in results.values()),
+    )
+
+
+def _free(results: ByPage, reference: ByPage, reading: Callable[[PageResult], FreeResult]) -> Free:
+    pages = sorted(results)
+    mine, theirs = ([reading(by_page[n]) for n in pages] for by_page in (results, reference))
+    lengths = [results[n].free_length for n in pages]
+    errors = bootstrap_difference([r.errors for r in mine], [r.errors for r in theirs], SEED, lengths=lengths)
+    changes = [a.errors - b.errors for a, b in zip(mine, theirs, strict=True)]
+    largest = max(range(len(pages)), key=lambda n: abs(changes[n]))
+    return Free(
+        _share(sum(r.errors for r in mine), sum(lengths)),
         _triple(errors, 100),
-        _share(_total(results, lambda r: r.free_same), len(pages), 1),
-        _share(_total(results, lambda r: r.box_equal), _total(results, lambda r: r.box_pairs), 2),
-        sum(r.finish != "eos" for r in results.values()), sum(change != 0 for change in changes.values()),
-        (largest, round(100 * changes[largest] / length, 3) if length else 0.0),
+        _share(sum(r.same for r in mine), len(pages), 1),
+        _share(sum(r.box_equal for r in mine), sum(r.box_pairs for r in mine), 2),
+        sum(r.finish != "eos" for r in mine), sum(change != 0 for change in changes),
+        (pages[largest], round(100 * changes[largest] / sum(lengths), 3) if sum(lengths) else 0.0),
     )

@@ -17,8 +17,8 @@ WIDER = {"q4": "q8", "q8": "f16"}
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a profile may lose: mean negative log-likelihood in percent, character errors in points (upper end of the
-    interval), and how large the file may be in bytes (0: any size)."""
+    """What a profile may lose: mean negative log-likelihood in percent, character errors as the product reads in points
+    (upper end of the interval), and how large the file may be in bytes (0: any size)."""
 
     nll: float
     errors: float
@@ -60,7 +60,7 @@ def ladder(start: str, losses: Losses, sizes: Mapping[str, int]) -> list[Rung]:
 
 def keeps(found: Figures, bounds: Bounds) -> bool:
     """Whether a measured choice keeps the bounds of loss; its size is another matter."""
-    return found.nll_change[0] <= bounds.nll and found.error_change[2] <= bounds.errors
+    return found.nll_change[0] <= bounds.nll and found.read.error_change[2] <= bounds.errors
 
 
 def climb(rungs: Sequence[Rung], bounds: Bounds, measure: Callable[[Rung], Figures]) -> tuple[Rung, Figures, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,20 +18,24 @@ from uocr.convert.tensors import stored_tensors
 from uocr.document import Box
 from uocr.modelfile import ModelFile
 from uocr.tokenizer import Tokenizer
+from uocr.views import plan_views
 
 from bench.gate.choices import MODULES, Choice, Sight, module_of
 from bench.gate.evaluate import Journal
-from bench.gate.figures import Figures, figures
-from bench.gate.pick import Bounds, Rung, climb, ladder
+from bench.gate.figures import Figures, Free, figures
+from bench.gate.pick import BOUNDS, Bounds, Rung, climb, keeps, ladder
 from bench.gate.scoring import (
     Bench,
     Forced,
     FreeReading,
+    FreeResult,
     PageCase,
     PageResult,
+    Readings,
     boxes_in,
     compare_forced,
     compare_free,
+    compare_readings,
     kinds_of,
 )
 from bench.quality.generated import blocks_of
@@ -61,8 +65,8 @@ def test_the_ladder_gives_bits_back_where_a_byte_buys_most() -> None:
     assert [round(rung.expected, 3) for rung in rungs] == [3.0, 2.0, 0.1, 0.1]
 
 
-BLANK = Figures("", 0, 1, 1, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0, 0,
-                (0, 0.0))
+NO_ERRORS = Free(0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0, 0, (0, 0.0))
+BLANK = Figures("", 0, 1, 1, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, NO_ERRORS, NO_ERRORS, 0)
 
 
 def test_the_climb_starts_where_the_sum_allows_and_stops_where_the_whole_does() -> None:
@@ -72,7 +76,7 @@ def test_the_climb_starts_where_the_sum_allows_and_stops_where_the_whole_does() 
     def measure(rung: Rung) -> Figures:
         measured.append(rung.types["a"])
         real = {"1": (3.5, 0.1), "2": (2.9, 0.6), "3": (1.0, 0.2)}[rung.types["a"]]
-        return replace(BLANK, nll_change=(real[0], 0, 0), error_change=(0, 0, real[1]))
+        return replace(BLANK, nll_change=(real[0], 0, 0), read=replace(NO_ERRORS, error_change=(0, 0, real[1])))
 
     rung, found, kept = climb(rungs, Bounds(3.0, 0.5), measure)
     assert (measured, rung.types["a"], kept) == (["1", "2", "3"], "3", True)
@@ -87,7 +91,7 @@ def test_the_climb_goes_down_when_the_sum_was_too_careful() -> None:
     assert (rung.types["a"], found.nll_change[0], kept) == ("1", 2.5, True)
 
 
-def result(page: int, **values: float | str) -> PageResult:
+def result(page: int, **values: float | str | FreeResult) -> PageResult:
     return replace(PageResult(page, places=10, free_length=100), **values)  # type: ignore[arg-type]
 
 
@@ -98,9 +102,23 @@ def test_figures_are_changes_against_the_reference_over_the_same_pages() -> None
     found = figures("q4", 123, other, reference)
     assert (found.nll, found.kl, found.agreement) == (0.22, 0.02, 95.0)
     assert found.nll_change[0] == 10.0 and found.nll_change[1] < 10.0 < found.nll_change[2]
-    assert found.error_rate == 2.0 and found.error_change == (1.0, 1.0, 1.0)
-    assert (found.same_text, found.not_ended) == (50.0, 1)
-    assert (found.pages_changed, found.largest_page) == (2, (0, 0.5))
+    assert found.read.error_rate == 2.0 and found.read.error_change == (1.0, 1.0, 1.0)
+    assert (found.read.same_text, found.read.not_ended) == (50.0, 1)
+    assert (found.read.pages_changed, found.read.largest_page) == (2, (0, 0.5))
+    assert (found.first, found.read_twice) == (found.read, 0), "nothing was read twice"
+
+
+def test_bounds_are_held_to_what_the_product_keeps_and_first_readings_stand_beside_it() -> None:
+    reference = {n: result(n, nll=1.0, finish="eos", kept=FreeResult(0, True, 0, 0, "eos", 1, 0.8)) for n in range(2)}
+    lost = {**reference, 1: replace(reference[1], free_errors=90, finish="loop",
+                                    kept=FreeResult(0, True, 0, 0, "eos", 2, 0.8))}
+    mended = figures("q8", 1, lost, reference)
+    assert (mended.read.error_change, mended.read.not_ended, mended.read_twice) == ((0.0, 0.0, 0.0), 0, 1)
+    assert (mended.first.error_change[0], mended.first.not_ended, mended.first.largest_page) == (45.0, 1, (1, 45.0))
+    assert keeps(mended, BOUNDS["q8"]) and not keeps(replace(mended, read=mended.first), BOUNDS["q8"])
+    assert mended.stored()["error_rate"] == 0.0 and mended.stored()["first"]["error_rate"] == 45.0
+    other = figures("q8", 1, reference, lost)
+    assert (other.first.error_change[0], other.read.error_change[0], other.read_twice) == (-45.0, 0.0, 0)
 
 
 def test_a_distorted_distribution_costs_even_when_it_helps_the_true_tokens() -> None:
@@ -110,7 +128,8 @@ def test_a_distorted_distribution_costs_even_when_it_helps_the_true_tokens() -> 
 
 def test_distributions_are_compared_place_by_place() -> None:
     page = Page("s", 0, Path("x.png"), (TruthBlock("text", "ab", None),), "base")
-    case = PageCase(page, native.Plan([0]), [], [0, 1], np.array([False, True]), np.array([True, False]))
+    case = PageCase(page, native.Plan([0]), plan_views(9, 9, "base"), [], [0, 1], np.array([False, True]),
+                    np.array([True, False]))
     even, leaning = np.log([[0.5, 0.5], [0.5, 0.5]]), np.log([[0.5, 0.5], [0.25, 0.75]])
     found = PageResult(0)
     compare_forced(case, Forced([0, 1], even), Forced([0, 1], leaning), found)
@@ -123,23 +142,40 @@ def test_distributions_are_compared_place_by_place() -> None:
 
 def test_free_readings_are_compared_by_text_and_boxes() -> None:
     page = Page("s", 0, Path("x.png"), (TruthBlock("text", "abcd", None),), "base")
-    case = PageCase(page, native.Plan([0]), [], [], np.zeros(0, bool), np.zeros(0, bool))
-    found = PageResult(0)
+    case = PageCase(page, native.Plan([0]), plan_views(9, 9, "base"), [], [], np.zeros(0, bool), np.zeros(0, bool))
     own, read = (FreeReading(text, finish, np.zeros((0, 0))) for text, finish in (
         ("<|det|>text [1, 2, 30, 40]<|/det|>abcd\n<|det|>text [1, 50, 30, 90]<|/det|>\n", "eos"),
         ("<|det|>text [3, 2, 30, 42]<|/det|>abxd\n<|det|>text [4, 50, 30, 90]<|/det|>\n", "loop")))
-    compare_free(case, own, read, found)
+    assert compare_free(case, own, read) == FreeResult(1, False, 2, 1, "loop")
+    found = PageResult(0)
+    compare_readings(case, Readings(own, own), Readings(read, own, 2), found, 0.8)
     assert (found.free_errors, found.free_length, found.free_same, found.finish) == (1, 4, False, "loop")
     assert (found.box_pairs, found.box_equal) == (2, 1)
+    assert found.kept == FreeResult(0, True, 2, 2, "eos", 2, 0.8)
+    compare_readings(case, Readings(own, own), Readings(read, read), found, 0.0)
+    assert found.kept is None and found.read == found.first == FreeResult(1, False, 2, 1, "loop")
 
 
 def test_results_are_kept_only_for_the_same_measurement(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "r.jsonl", {"checkpoint": "a"})
     journal.add([("q8", result(3, nll=1.5))])
-    journal.add([("q8", result(3, nll=9.0)), ("q4", result(3, nll=2.0))])  # what is known stays
-    kept = {"q8": {3: result(3, nll=1.5)}, "q4": {3: result(3, nll=2.0)}}
+    twice = result(3, nll=1.5, kept=FreeResult(1, True, 0, 0, "eos", 2, 0.8))
+    journal.add([("q8", twice), ("q4", result(3, nll=2.0))])  # in place of what was known
+    kept = {"q8": {3: twice}, "q4": {3: result(3, nll=2.0)}}
     assert Journal(tmp_path / "r.jsonl", {"checkpoint": "a"}).results == kept
     assert Journal(tmp_path / "r.jsonl", {"checkpoint": "b"}).results == {}
+
+
+def test_what_was_kept_before_pages_were_read_twice_is_known_but_lacks_it(tmp_path: Path) -> None:
+    path, facts = tmp_path / "r.jsonl", {"checkpoint": "a"}
+    old = {name: value for name, value in asdict(result(3, nll=1.5)).items() if name != "kept"}
+    path.write_text(json.dumps(facts) + "\n" + json.dumps({"choice": "q8", "result": old}) + "\n", "utf-8")
+    journal = Journal(path, facts)
+    assert journal.known("q8", 3) == result(3, nll=1.5) and journal.known("q8", 4) is None
+    assert journal.lacks("q8", 3, 0.8) and not journal.lacks("q8", 3, 0.0) and journal.lacks("q8", 4, 0.0)
+    journal.add([("q8", result(3, nll=1.5, kept=FreeResult(1, True, 0, 0, "eos", 1, 0.8)))])
+    assert not journal.lacks("q8", 3, 0.8) and not journal.lacks("q8", 3, 0.0)
+    assert journal.lacks("q8", 3, 0.7), "another bound may have had it read twice"
 
 
 def test_a_line_that_a_killed_run_left_unfinished_is_measured_again(tmp_path: Path) -> None:
@@ -147,7 +183,7 @@ def test_a_line_that_a_killed_run_left_unfinished_is_measured_again(tmp_path: Pa
     Journal(path, facts).add([("q8", result(0, nll=1.0)), ("q8", result(1, nll=2.0))])
     path.write_bytes(path.read_bytes()[:-9])
     journal = Journal(path, facts)
-    assert journal.results == {"q8": {0: result(0, nll=1.0)}} and journal.lacks("q8", 1)
+    assert journal.results == {"q8": {0: result(0, nll=1.0)}} and journal.lacks("q8", 1, 0.0)
     journal.add([("q8", result(1, nll=2.0))])
     assert Journal(path, facts).results == {"q8": {0: result(0, nll=1.0), 1: result(1, nll=2.0)}}
 
@@ -170,7 +206,7 @@ def test_the_forced_text_of_a_golden_page_scores_as_the_engine_reports_it() -> N
             reported = [e.logprob for e in run.events() if e.kind == native.TOKEN]
     found = PageResult(0)
     compare_forced(case, forced, forced, found)
-    compare_free(case, read, read, found)
+    compare_readings(case, Readings(read, read), Readings(read, read), found, 0.0)
     assert found.nll == pytest.approx(-sum(reported), abs=1e-4)
     assert (found.kl, found.agree, found.places) == (0.0, len(case.ids), len(case.ids))
     assert forced.logits.argmax(axis=1).tolist() == case.ids

@@ -133,3 +133,22 @@ def test_without_time_for_all_pages_the_report_is_of_the_pages_measured_and_a_la
     assert {choice["pages"] for choice in report["choices"]} == {2}, "no module was measured"
     run(checkpoint, tmp_path, monkeypatch, "--pages", "3", "--no-pick", "--jobs", "1")
     assert results(tmp_path) == results(profiles)
+
+
+def test_what_was_kept_before_pages_were_read_twice_keeps_its_forced_figures(
+        checkpoint: Path, profiles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Free reading is done anew; a NLL that no measurement gives says that forcing was not."""
+    everything = results(profiles)
+    assert {r["kept"]["count"] for r in everything.values()} == {2}, "an untrained network goes in circles"
+    lines = (profiles / "out" / "gate-results.jsonl").read_text("utf-8").splitlines()
+    old = [json.loads(line) for line in lines]
+    for line in old[1:]:
+        del line["result"]["kept"]
+        line["result"] |= {"nll": 12345.0, "free_errors": -1}
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "gate-results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in old), "utf-8")
+    run(checkpoint, tmp_path, monkeypatch, "--pages", "3", "--no-pick", "--jobs", "1", "--threads", "1")
+    assert results(tmp_path) == {key: found | {"nll": 12345.0} for key, found in everything.items()}
+    report = json.loads((tmp_path / "out" / "gate.json").read_text("utf-8"))
+    assert (report["read_again_below"], report["judged_on"]) == (0.8, "as the product reads")
+    assert {choice["read_twice"] for choice in report["choices"]} == {3}

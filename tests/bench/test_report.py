@@ -12,7 +12,7 @@ import pytest
 from bench import report
 from bench.gate.choices import MODULES
 from bench.gate.figures import figures
-from bench.gate.scoring import PageResult
+from bench.gate.scoring import FreeResult, PageResult
 from bench.quality import confidence
 from bench.quality.stored import model_facts
 from tests.bench.test_confidence import MIXED
@@ -22,7 +22,8 @@ from tests.uocr.convert.checkpoint_files import with_front_end
 
 def gate_report() -> dict:
     one = {7: PageResult(7, places=10, nll=1.0, kl=0.1, agree=9, free_errors=1, free_length=100, finish="eos")}
-    worse = {7: replace(one[7], free_errors=3, finish="loop")}
+    one[7].kept = FreeResult(1, True, 0, 0, "eos", 1, 0.8)
+    worse = {7: replace(one[7], free_errors=8, finish="loop", kept=FreeResult(3, False, 0, 0, "loop", 2, 0.8))}
     choices = [figures(name, 3 << 20, worse if "pick" in name else one, one).stored()
                for name in ("f32", "q4 pick", "q4 pick (FAST)", "q4 pick (INTEGER)")]
     picked = {"types": dict.fromkeys(MODULES, "q4"), "expected_loss": 1.0, "exact": "q4 pick",
@@ -30,7 +31,7 @@ def gate_report() -> dict:
               "bounds": {"nll": 3.0, "errors": 0.5, "bytes": 20 << 20}, "kept": True, "exact_kept": False,
               "size_kept": True}
     return {"checkpoint": "abc", "pages_key": "k", "along": "truth", "engine": "0", "pages": 1, "module_weights": {},
-            "choices": choices, "picks": {"q4": picked}}
+            "read_again_below": 0.8, "judged_on": "as the product reads", "choices": choices, "picks": {"q4": picked}}
 
 
 def quality_report() -> dict:
@@ -77,10 +78,23 @@ def test_every_part_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
     assert "`m` in q8, INTEGER, and the same checkpoint" in text
     assert "below **0.71**" in text
     assert "Difference +0.100 points, 95 % interval of the paired bootstrap -0.100 to +0.150" in text
-    assert "| 3.000 | +2.000 (+2.000 to +2.000) | 1; +2.000 | 1 |" in text
+    assert "| q4 pick | 1 | first | – | 100.0 | 8.000 | +7.000 (+7.000 to +7.000) | 1; +7.000 | 1 |" in text
+    assert "| q4 pick | 1 | as read | 1 | 100.0 | 3.000 | +2.000 (+2.000 to +2.000) | 1; +2.000 | 1 |" in text
+    assert "**The bound on CER is judged as the product reads.**" in text
+    assert "CER (as the product reads) +2.000 (+2.000 to +2.000), +2.000" in text
+    assert "(first readings alone: +7.000 (+7.000 to +7.000), +7.000" in text
     assert "**q4** (NLL at most +3.0 %" in text
     assert "EXACT NOT KEPT on 1 pages, FAST kept on 1 pages, INTEGER kept" in text
     assert "is not stored yet" not in text
+
+
+def test_of_a_model_that_reads_every_page_once_the_gate_shows_first_readings(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    stored = gate_report() | {"read_again_below": 0.0, "judged_on": "first readings"}
+    (tmp_path / "gate.json").write_text(json.dumps(stored), "utf-8")
+    text = made(tmp_path, monkeypatch, capsys)
+    assert "reads every page once" in text and "| as read |" not in text and "(first readings alone" not in text
+    assert "CER (first readings) +2.000" in text
 
 
 def test_a_missing_part_names_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
