@@ -12,15 +12,26 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 
-SHARE = 0.14
-"""Share of the pages that ask for repetitions: prose and documents, which are half of all pages."""
+SHARE = 0.2
+"""Share of the pages that ask for repetitions: prose, documents and sheets of office programs."""
 
 _OFTEN = 0.7
 """Share of a page's passages that repeat something."""
 
+_WEIGHTS = (1, 1, 1, 1, 1, 1, 3)
+"""How often the ways to repeat are chosen, in the order of `Repeats._ways`: most often, sentences stand in several
+places, each time between others. There the words before are the same at both places, and only the place tells how to
+go on."""
+
 _MOST_IN_A_ROW = 6
 _LONGEST = 30
 """Words that passages of a page begin or end with alike, at most."""
+
+_SENTENCE = (3, 30)
+"""Words of a sentence that stands on a page in several places; running text without stops is cut into such parts."""
+
+_FEW = 8
+"""Sentences that a page has before most are such that stand on it already."""
 
 
 class Repeats:
@@ -30,13 +41,14 @@ class Repeats:
         self.rng = rng
         self._way: Callable[[list[str]], list[str]] | None = None
         self._earlier: list[list[str]] = []
+        self._sentences: list[list[str]] = []
         self._common = 3
-        self._ways = (self._passage, self._whole, self._begin, self._end, self._record, self._in_a_row)
+        self._ways = (self._passage, self._whole, self._begin, self._end, self._record, self._in_a_row, self._shuffled)
 
     def begin(self, share: float = SHARE) -> None:
         """A new page, which repeats passages in one of the ways in `share` of the cases."""
-        self._earlier = []
-        self._way = self.rng.choice(self._ways) if self.rng.random() < share else None
+        self._earlier, self._sentences = [], []
+        self._way = self.rng.choices(self._ways, _WEIGHTS)[0] if self.rng.random() < share else None
         self._common = self.rng.choice((self.rng.randint(3, 8), self.rng.randint(3, _LONGEST)))
 
     def end(self) -> None:
@@ -53,9 +65,9 @@ class Repeats:
         return words
 
     def lines(self, lines: list[Item]) -> list[Item]:
-        """Lines of a block: some stand several times in a row, or again further down."""
+        """Lines of a block: some stand several times in a row, or again further down; not so where sentences do."""
         rng = self.rng
-        if self._way is None or not lines or rng.random() < 0.5:
+        if self._way is None or self._way == self._shuffled or not lines or rng.random() < 0.5:
             return lines
         at = rng.randrange(len(lines))
         if rng.random() < 0.5:
@@ -97,3 +109,28 @@ class Repeats:
         count = self.rng.randint(1, 12)
         part = words[start : start + count]
         return words[:start] + part * self.rng.randint(2, _MOST_IN_A_ROW) + words[start + count :]
+
+    def _shuffled(self, words: list[str]) -> list[str]:
+        """As many words in sentences of the page, most of which stand there already, in any order."""
+        rng, passage = self.rng, list[str]()
+        if not self._sentences:
+            self._sentences = [part for source in self._earlier for part in self._parted(source)]
+        fresh, last = self._parted(words), list[str]()
+        while len(passage) < len(words):
+            new = bool(fresh) and rng.random() < (0.8 if len(self._sentences) < _FEW else 0.3)
+            last = rng.choice(fresh if new else [part for part in self._sentences if part is not last] or fresh)
+            passage += last
+            if new:
+                fresh.remove(last)
+                self._sentences.append(last)
+        return passage
+
+    def _parted(self, words: list[str]) -> list[list[str]]:
+        """The sentences of a passage, or parts of its length where it has no stops."""
+        parts, part, most = list[list[str]](), list[str](), self.rng.randint(*_SENTENCE)
+        for word in words:
+            part.append(word)
+            stops = word[-1:] in (".", "!", "?", ":", ";") and len(part) >= _SENTENCE[0]
+            if stops or len(part) >= most:
+                parts, part, most = [*parts, part], [], self.rng.randint(*_SENTENCE)
+        return [*parts, part] if part else parts

@@ -13,13 +13,14 @@ from PIL import Image
 from training import fonts, listings
 from training.charset import CHARSET
 from training.listings import NOTATIONS, Listings
-from training.pages import Kind, PageMaker
+from training.pages import Kind, PageMaker, elements
 from training.pages.cells import Cell, Grid, grid_cells
 from training.pages.documents import DocumentSetter
 from training.pages.ink import FontShelf, SizedFont
 from training.pages.maker import MOST_TOKENS
 from training.pages.photo import perspective, photograph
 from training.pages.runs import Run, break_runs, spread
+from training.pages.sheet import Sheet
 from training.pages.tables import TableSetter
 from training.smoke import smoke_pack
 from training.targets import Block
@@ -259,6 +260,87 @@ def test_what_is_parted_at_the_edge_keeps_the_places_of_a_terminal(pack: Path, m
         [("er", 0), ("+=", 4), ("p", 7)],
         [("age", 0)],
     ]
+
+
+def _columns(pack: Path, split: str, seed: int, columns: int = 3) -> tuple[DocumentSetter, Sheet]:
+    """A setter of documents, and a sheet of so many columns of ten lines."""
+    rng = random.Random(seed)
+    setter = DocumentSetter(rng, FontShelf(pack, fonts.load(pack, split), rng), Words(pack, split, rng), 0.0)
+    sheet = setter.sheet(Image.new("L", (900, 400)), 20, 5000, columns)
+    sheet.columns, sheet.leading, sheet.bottom, sheet.hyphens = columns, 24, sheet.y + 245, False
+    return setter, sheet
+
+
+def test_a_paragraph_goes_on_in_the_next_column_without_loss(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [f"w{number}" for number in range(300)]
+    for seed in range(8):
+        setter, sheet = _columns(pack, "train", seed)
+        monkeypatch.setattr(setter, "_text", lambda count: words)
+        monkeypatch.setattr(setter, "section", lambda sheet, spanning=False: [])
+        parts = [" ".join(block.text for block in setter._body(sheet, 0, ((setter.paragraph, 1.0),))[:3])]
+        assert parts[0].split() == words[: len(parts[0].split())]
+        assert sheet.column == 3 and len(parts[0].split()) > 40
+
+
+def test_a_list_goes_on_in_the_next_column(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    over = 0
+    for seed in range(12):
+        setter, sheet = _columns(pack, "train", seed)
+        monkeypatch.setattr(setter, "section", lambda sheet, spanning=False: [])
+        monkeypatch.setattr(setter, "_marker", lambda style, number: f"{number}:")
+        monkeypatch.setattr(setter, "_text", lambda count: ["stand"] * 9)
+        look = elements._List("", "-", False, 0, 5.0, 0.0, 0)
+        monkeypatch.setattr(setter, "items", lambda sheet, setter=setter, look=look: setter._items(sheet, look, 0, 40))
+        blocks = setter._body(sheet, 0, ((setter.items, 1.0),))
+        texts = " ".join(block.text for block in blocks)
+        numbers = [int(number) for number in re.findall(r"(\d+):", texts)]
+        assert numbers == sorted(numbers) and len(set(numbers)) == len(numbers), "no item stands twice"
+        assert texts.replace(":", " ").split().count("stand") >= 9 * (len(blocks) - 6)
+        over += len({round(block.box[0] / 250) for block in blocks}) > 1
+    assert over > 8
+
+
+def test_nothing_goes_on_in_the_next_column_on_held_out_pages(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for split in ("test", "prose"):
+        setter, sheet = _columns(pack, split, 3)
+        monkeypatch.setattr(setter, "_text", lambda count: ["stand"] * 300)
+        for maker in (setter.paragraph, setter.items):
+            sheet.y = sheet.top
+            maker(sheet)
+            assert sheet.rest is None
+
+
+def test_records_that_do_not_fit_stand_whole_in_the_next_column(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    setter, sheet = _columns(pack, "train", 5)
+    monkeypatch.setattr(setter, "section", lambda sheet, spanning=False: [])
+    for name in ("field", "value"):
+        monkeypatch.setattr(setter.say, name, lambda: "page")
+    values = {"Name:": "book", "Date:": "stand", "Nr.:": "line"}
+    monkeypatch.setattr(setter, "records", lambda sheet: setter._records(sheet, dict(values), 30))
+    blocks = setter._body(sheet, 0, ((setter.records, 1.0),))
+    assert len(blocks) == 9 and len({round(block.box[0]) for block in blocks}) == 3
+    assert all(re.match("Name: .* Date: .* Nr.: ", block.text) for block in blocks)
+
+
+def test_lines_of_some_listings_begin_alike(pack: Path, font: SizedFont) -> None:
+    rng = random.Random(5)
+    shelf = FontShelf(pack, fonts.load(pack, "train"), rng)
+    setter = DocumentSetter(rng, shelf, Words(pack, "train", rng), 0.0)
+    for _ in range(20):
+        lines = setter._alike(shelf.any_face()[1], font, 20, 3000)
+        begins = {line[0][0].text for line in lines}
+        whole = {" ".join(run.text for run, _ in line) for line in lines}
+        assert 1 <= len(begins) <= 4 and len(lines) == 20
+        assert len(whole) >= 3, "and are not all the same"
+
+
+def test_some_documents_of_training_are_of_few_kinds_of_elements(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for split, (low, high) in {"train": (15, 45), "test": (0, 0)}.items():
+        setter, few = _columns(pack, split, 7)[0], list[bool]()
+        monkeypatch.setattr(setter, "_body", lambda sheet, before, kinds, few=few: few.append(len(kinds) < 3) or [])
+        for _ in range(100):
+            setter.document(Image.new("L", (900, 1200)), 20, 3000)
+        assert low <= sum(few) <= high, split
 
 
 def test_half_of_the_listings_of_training_are_in_some_notation_and_none_of_the_held_out_ones(

@@ -125,6 +125,44 @@ def test_held_out_pages_are_the_same_whether_sheets_were_made_or_not(pack: Path)
     assert rng.getstate() == before
 
 
+def test_all_columns_of_a_report_are_full_but_the_last(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    setter, short = _setter(pack, 13), 0
+    for _ in range(30):
+        sheet = setter.sheet(Image.new("L", (1300, 1840)), 20, 9000, 1)
+        monkeypatch.setattr(setter, "_widths", lambda sheet: ([(sheet.width - 40) // 2] * 2, 40))
+        blocks = setter.report(sheet)
+        second = [block for block in blocks if block.box[0] > sheet.left + sheet.width // 2]
+        if not second:
+            continue
+        first = [block for block in blocks if block.box[2] < sheet.left + sheet.width // 2 + 20]
+        assert max(block.box[3] for block in first) > sheet.bottom - 4 * sheet.leading
+        short += max(block.box[3] for block in second) < sheet.bottom - 6 * sheet.leading
+    assert short > 5
+
+
+def test_few_things_are_named_again_and_again_on_some_sheets_of_training(pack: Path) -> None:
+    setter = _setter(pack, 14)
+    kinds = []
+    for _ in range(200):
+        maker = setter._few(setter.say.name)
+        kinds.append(len({maker() for _ in range(12)}))
+    assert 30 < sum(kind <= 4 for kind in kinds) < 90
+    setter.words.trained = False
+    assert setter._few(setter.say.name) == setter.say.name
+
+
+def test_passages_stand_twice_on_some_sheets_of_training_only(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    setter, ways = _setter(pack, 15), list[bool]()
+    monkeypatch.setattr(setter, "_sheet", lambda page, size, most: ways.append(bool(setter.words.repeats._way)) or [])
+    for trained in (True, False):
+        setter.words.trained = trained
+        ways.clear()
+        for _ in range(200):
+            setter.office(Image.new("L", (900, 1300)), 20, 1000)
+        assert 20 < sum(ways) < 60 if trained else not any(ways)
+        assert setter.words.repeats._way is None
+
+
 def test_a_receipt_has_its_prices_at_the_right_edge(pack: Path) -> None:
     setter, rows = _setter(pack, 12), 0
     for _ in range(20):

@@ -15,12 +15,22 @@ from training.pages.sheet import Sheet
 from training.targets import Block
 from training.words import Words
 
+Maker = Callable[[Sheet], list[Block]]
+
 _MOST_BLOCKS = 60
 _INDEXES = 0.09
 """Share of training's documents that are indexes, tables of contents, glossaries or lists in columns."""
 
-_COLUMNS, _INDEX_COLUMNS = (0.64, 0.3, 0.06), (0.25, 0.45, 0.3)
-"""Shares of documents, and of those, in one, two and three columns."""
+_COLUMNS, _TRAINED_COLUMNS, _INDEX_COLUMNS = (0.64, 0.3, 0.06), (0.52, 0.36, 0.12), (0.25, 0.45, 0.3)
+"""Shares of held-out documents, of training's, and of those in one, two and three columns."""
+
+_ALIKE, _ALIKE_REPEATS = 0.3, 0.4
+"""Share of training's documents made of one or two kinds of elements: long lists, records, paragraphs in full columns;
+and of these, those on which passages stand twice. Where things of one kind stand all over a page, the place alone
+tells them apart."""
+
+_PARTIAL, _ONE_SIDED = 0.15, 0.12
+"""Shares of training's documents that end before the foot of the page, and with a wide margin on one side."""
 
 
 class DocumentSetter(ElementSetter):
@@ -33,7 +43,7 @@ class DocumentSetter(ElementSetter):
         self.indexes = IndexSetter(rng, shelf, words)
         # Held-out pages are as they always were.
         listings, tables, marks = (0.2, 0.08, 0.005) if words.trained else (0.14, 0.04, 0.01)
-        self.elements: tuple[tuple[Callable[[Sheet], list[Block]], float], ...] = (
+        self.elements: tuple[tuple[Maker, float], ...] = (
             (self.paragraph, 0.37),
             (self.section, 0.12),
             (self.items, 0.22),
@@ -45,6 +55,15 @@ class DocumentSetter(ElementSetter):
         )
         if words.trained:
             self.elements += ((self.records, 0.02), (self.aside, 0.02))
+        self.alike: tuple[tuple[tuple[Maker, ...], float], ...] = (
+            ((self.paragraph,), 0.2),
+            ((self.paragraph, self.section), 0.25),
+            ((self.items,), 0.2),
+            ((self.items, self.section), 0.1),
+            ((self.records,), 0.1),
+            ((self.definitions, self.section), 0.05),
+            ((self.listing, self.paragraph), 0.1),
+        )
 
     # -- pages ---------------------------------------------------------------------------------------------------
 
@@ -79,28 +98,49 @@ class DocumentSetter(ElementSetter):
         """A page of a document: head, body, foot."""
         rng = self.rng
         index = self.words.trained and rng.random() < _INDEXES
-        columns = rng.choices((1, 2, 3), _INDEX_COLUMNS if index else _COLUMNS)[0]
+        shares = _INDEX_COLUMNS if index else _TRAINED_COLUMNS if self.words.trained else _COLUMNS
+        columns = rng.choices((1, 2, 3), shares)[0]
         sheet = self.sheet(page, size, most, columns)
         blocks = self.edges.head(sheet) if rng.random() < 0.55 else []
         foot = self.edges.foot(sheet) if rng.random() < 0.5 else []
         if index:
             return [*blocks, *self.indexes.index(sheet), *foot]
+        makers = self.elements
         self.words.begin_page()
-        blocks += self._body(sheet, len(blocks))
+        if self.words.trained:
+            self._varied(sheet)
+            if rng.random() < _ALIKE:
+                kinds, weights = zip(*self.alike, strict=True)
+                makers = tuple((maker, 1.0) for maker in rng.choices(kinds, weights)[0])
+                self.words.repeats.begin(_ALIKE_REPEATS)
+        blocks += self._body(sheet, len(blocks), makers)
         self.words.repeats.end()
         return [*blocks, *foot]
 
-    def _body(self, sheet: Sheet, before: int) -> list[Block]:
-        """Elements of all kinds from the pen to the foot of the last column; `before` blocks are on the page."""
+    def _varied(self, sheet: Sheet) -> None:
+        """Sometimes a wide margin left or right, or a body that ends before the foot of the page."""
+        rng = self.rng
+        if rng.random() < _ONE_SIDED:
+            free = int(max(0, sheet.width - 14 * sheet.size * sheet.columns) * rng.uniform(0.2, 0.6))
+            sheet.width -= free
+            sheet.left += rng.choice((0, free))
+            sheet.x = sheet.left
+        if rng.random() < _PARTIAL:
+            sheet.bottom = int(sheet.y + (sheet.bottom - sheet.y) * rng.uniform(0.2, 0.9))
+
+    def _body(self, sheet: Sheet, before: int, elements: tuple[tuple[Maker, float], ...]) -> list[Block]:
+        """Elements from the pen to the foot of the last column; `before` blocks are on the page. What a column has no
+        room for goes on in the next."""
         rng, blocks = self.rng, list[Block]()
         if sheet.columns > 1 and rng.random() < 0.5:
             blocks += self.section(sheet, spanning=True)
         column_top = sheet.y
-        makers, weights = zip(*self.elements, strict=True)
+        makers, weights = zip(*elements, strict=True)
         while sheet.room > 0 and before + len(blocks) < _MOST_BLOCKS:
-            blocks += rng.choices(makers, weights)[0](sheet)
+            maker, sheet.rest = sheet.rest or rng.choices(makers, weights)[0], None
+            blocks += maker(sheet)
             sheet.y += int(sheet.leading * rng.choice((0.25, 0.4, 0.5, 0.5, 0.8, 1.2)))
-            if sheet.y + sheet.leading > sheet.bottom:
+            if sheet.rest is not None or sheet.y + sheet.leading > sheet.bottom:
                 sheet.column += 1
                 if sheet.column >= sheet.columns:
                     break

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 
 from PIL import ImageDraw
 
@@ -23,6 +26,25 @@ _MONO = ("mono", "code", "cour", "hack", "incons", "typewriter", "cmuntt", "anon
 _WRITTEN = 0.5
 """Share of training's listings that are in some notation; the others are lines of tokens."""
 
+_ALIKE_LINES, _ALIKE_ITEMS = 0.25, 0.25
+"""Shares of training's listings of tokens whose lines, and of its lists whose items, begin with the same few words."""
+
+
+@dataclass
+class _List:
+    """How the items of a list look. Lengths in pixels."""
+
+    style: str
+    inner: str
+    """The mark of items below an item"""
+    short: bool
+    start: int
+    gap: float
+    left: float
+    space: int
+    begin: list[str] = field(default_factory=list)
+    """Words that most items begin with"""
+
 
 class ElementSetter(SheetSetter):
     """Sets one element after the other from the pen down; each answers its blocks in reading order."""
@@ -32,7 +54,7 @@ class ElementSetter(SheetSetter):
         self.tables = TableSetter(rng, shelf, words)
         mono = [f for faces in shelf.by_family.values() for f in faces if any(k in f.file.lower() for k in _MONO)]
         self.mono = mono or [f for faces in shelf.by_family.values() for f in faces]
-        self.listings = Listings(words.technical)
+        self.listings = Listings(words.technical, words.sources)
         self.say = Particulars(words)
 
     def _styled(self, sheet: Sheet, words: list[str]) -> list[Run]:
@@ -53,6 +75,18 @@ class ElementSetter(SheetSetter):
             left = max(0, left - 1)
         return runs
 
+    def _run_on(
+        self, sheet: Sheet, lines: list[Placed], x: float, width: float, align: str = "left", mark: Placed | None = None
+    ) -> list[Block]:
+        """Lines from the pen down, from `x`. On training's pages, what the column has no room for goes on in the next:
+        the reading then leaps from the foot of one to the top of the other, in the middle of a sentence."""
+        top, inset = sheet.y, x - sheet.x
+        blocks = self._kept(self._set(sheet, lines, "text", x, width, sheet.leading, align=align, mark=mark))
+        left = lines[(sheet.y - top) // sheet.leading :]
+        if left and self.words.trained:
+            sheet.rest = lambda sheet: self._run_on(sheet, left, sheet.x + inset, width, align)
+        return blocks
+
     def _text(self, count: int) -> list[str]:
         return self.words.manual(count) if self.rng.random() < 0.4 else self.words.run(count)
 
@@ -64,7 +98,7 @@ class ElementSetter(SheetSetter):
         )
         lines = self.words.repeats.lines(break_runs(runs, sheet.measure, indent, sheet.hyphens))
         align = "justified" if sheet.justified else "left"
-        return self._kept(self._set(sheet, lines, "text", sheet.x, sheet.measure, sheet.leading, align=align))
+        return self._run_on(sheet, lines, sheet.x, sheet.measure, align)
 
     def section(self, sheet: Sheet, spanning: bool = False) -> list[Block]:
         rng, face = self.rng, self._bold(sheet)
@@ -102,30 +136,47 @@ class ElementSetter(SheetSetter):
         font, start = self._font(sheet), rng.choice((0, 0, 0, rng.randint(0, 120)))
         gap, left = font.size * rng.uniform(0.3, 1.2), font.size * rng.choice((0.0, 0.6, 1.2, 2.0))
         space = int(sheet.leading * rng.choice((0, 0, 0.2, 0.5)))
-        blocks: list[Block] = []
-        for number in range(rng.randint(2, 9)):
+        look, count = _List(style, inner, short, start, gap, left, space), rng.randint(2, 9)
+        if self.words.trained:
+            look.begin = self._text(rng.randint(1, 9))[:9] if rng.random() < _ALIKE_ITEMS else []
+            count = rng.choice((count, count, count, rng.randint(8, 30)))
+        return self._items(sheet, look, 0, count)
+
+    def _items(self, sheet: Sheet, look: _List, first: int, count: int) -> list[Block]:
+        """The items of a list from the first on, as many as the column has room for."""
+        rng, font, blocks = self.rng, self._font(sheet), list[Block]()
+        for number in range(first, count):
             nested = number > 0 and rng.random() < 0.12
-            sign = self._shown([inner if nested else self._marker(style, start + number)], sheet.face)
-            count = rng.randint(1, 6) if short else rng.choice((rng.randint(2, 14), rng.randint(8, 40)))
-            runs = self._styled(sheet, self._text(count))
-            if not sign or not runs or sheet.y + sheet.leading > sheet.bottom or sheet.room <= 0:
+            sign = self._shown([look.inner if nested else self._marker(look.style, look.start + number)], sheet.face)
+            longest = rng.randint(1, 6) if look.short else rng.choice((rng.randint(2, 14), rng.randint(8, 40)))
+            words = self._text(longest)
+            if look.begin and rng.random() < 0.8:
+                words = [*look.begin, *words[: rng.randint(0, len(words))]]
+            runs = self._styled(sheet, words)
+            if not sign or not runs or sheet.room <= 0:
+                break
+            if sheet.y + sheet.leading > sheet.bottom:
+                sheet.rest = partial(self._items, look=look, first=number, count=count) if self.words.trained else None
                 break
             mark = Run(sign[0], font)
-            hang = font.length(mark.text) + gap
-            x = sheet.x + left + (font.size * 1.5 if nested else 0)
+            hang = font.length(mark.text) + look.gap
+            x = sheet.x + look.left + (font.size * 1.5 if nested else 0)
             lines = break_runs(runs, sheet.x + sheet.measure - x - hang, 0.0, sheet.hyphens)
-            blocks += self._kept(
-                self._set(
-                    sheet,
-                    lines,
-                    "text",
-                    x + hang,
-                    sheet.x + sheet.measure - x - hang,
-                    sheet.leading,
-                    mark=[(mark, -hang)],
-                )
-            )
-            sheet.y += space
+            blocks += self._run_on(sheet, lines, x + hang, sheet.x + sheet.measure - x - hang, mark=[(mark, -hang)])
+            if sheet.rest is not None:
+                sheet.rest = partial(self._item_and_more, item=sheet.rest, look=look, first=number + 1, count=count)
+                break
+            sheet.y += look.space
+        return blocks
+
+    def _item_and_more(
+        self, sheet: Sheet, item: Callable[[Sheet], list[Block]], look: _List, first: int, count: int
+    ) -> list[Block]:
+        """The rest of an item, and the items after it."""
+        blocks = item(sheet)
+        if sheet.rest is None:
+            sheet.y += look.space
+            blocks += self._items(sheet, look, first, count)
         return blocks
 
     def listing(self, sheet: Sheet) -> list[Block]:
@@ -162,6 +213,8 @@ class ElementSetter(SheetSetter):
     def _tokens(self, face: Face, font: SizedFont, count: int, width: int) -> list[Placed]:
         """Lines of tokens or of running words, set in by turns."""
         rng, technical = self.rng, self.words.technical
+        if self.words.trained and rng.random() < _ALIKE_LINES:
+            return self._alike(face, font, count, width)
         lines: list[Placed] = []
         depth, share = 0, 0.01 if self.words.trained else 0.04
         for _ in range(count):
@@ -173,6 +226,26 @@ class ElementSetter(SheetSetter):
             depth = max(0, min(3, depth + rng.choice((-1, 0, 0, 1))))
             indent = depth * 2 * font.advance("n")
             lines += break_runs([Run(w, font) for w in self._shown(words, face)], width, indent, False)[:1]
+        return lines
+
+    def _alike(self, face: Face, font: SizedFont, count: int, width: int) -> list[Placed]:
+        """Lines as programs report what they do: a few beginnings that come by turns, then the same folder or name and
+        something that differs by little."""
+        rng, technical = self.rng, self.words.technical
+        begins = [[technical.token() for _ in range(rng.randint(1, 3))] for _ in range(rng.choice((1, 2, 2, 3)))]
+        begins = [" ".join(words).split()[:3] for words in begins]
+        common, end, lines, number = technical.path(), technical.token(), list[Placed](), rng.randint(0, 99)
+        for _ in range(count):
+            kind = rng.random()
+            if kind < 0.4:
+                end = f"{common}{rng.choice(('', '-', '/', '.'))}{technical.word()}"
+            elif kind < 0.6:
+                number += rng.randint(0, 3)
+                end = f"{common}{number}"
+            elif kind < 0.75:
+                end = technical.token()
+            words = self._shown([*rng.choice(begins), *end.split()], face)
+            lines += break_runs([Run(word, font) for word in words], width, 0.0, False)[:1]
         return lines
 
     def _code(self, face: Face, font: SizedFont, count: int, width: int) -> list[Placed]:
@@ -252,16 +325,26 @@ class ElementSetter(SheetSetter):
 
     def records(self, sheet: Sheet) -> list[Block]:
         """Records of the same fields, of which few values differ; each a block of short lines."""
-        rng, font, blocks = self.rng, self._font(sheet), list[Block]()
+        rng = self.rng
         values = {self.say.field() + ":": self.say.value() for _ in range(rng.randint(2, 5))}
-        for _ in range(rng.randint(2, 7)):
-            values[rng.choice(list(values))] = self.say.value()
+        return self._records(sheet, values, rng.choice((rng.randint(2, 7), rng.randint(5, 25))))
+
+    def _records(self, sheet: Sheet, values: dict[str, str], count: int) -> list[Block]:
+        """So many records; those that the column has no room for stand in the next one."""
+        font, blocks = self._font(sheet), list[Block]()
+        while count > 0 and sheet.room > 0:
             lines = []
+            values[self.rng.choice(list(values))] = self.say.value()
             for name, value in values.items():
                 runs = [Run(word, font) for word in self._shown(f"{name} {value}".split(), sheet.face)]
                 lines += break_runs(runs, sheet.measure, 0.0, False)[:1]
+            if sheet.y + len(lines) * sheet.leading > sheet.bottom:
+                if sheet.y > sheet.top:
+                    sheet.rest = partial(self._records, values=values, count=count)
+                break
             blocks += self._kept(self._set(sheet, lines, "text", sheet.x, sheet.measure, sheet.leading))
             sheet.y += sheet.leading // 2
+            count -= 1
         return blocks
 
     def aside(self, sheet: Sheet) -> list[Block]:

@@ -27,6 +27,9 @@ _SLIP = 0.6
 _LYING, _WIDE = 1.2, 1.5
 """How many times as wide as high a page is that may be a screen, and one that often is."""
 
+_LYING_REPORTS = 0.3
+"""Weight of reports beside the other forms on training's pages that lie: full of long lines."""
+
 _SCREENS_OF_LYING, _SCREENS_OF_WIDE = 0.2, 0.5
 """Shares of training's pages of these shapes that are screens."""
 
@@ -50,14 +53,15 @@ class OfficeSetter(ScreensSetter):
         )
         if words.trained:  # held-out pages are as they always were
             self.forms = (
-                (self.sections, 0.36),
-                (self.text, 0.08),
-                (self.letter, 0.11),
-                (self.memo, 0.05),
+                (self.sections, 0.27),
+                (self.report, 0.13),
+                (self.text, 0.07),
+                (self.letter, 0.1),
+                (self.memo, 0.04),
                 (self.agenda, 0.05),
                 (self.invoice, 0.1),
                 (self.form, 0.03),
-                (self.questionnaire, 0.07),
+                (self.questionnaire, 0.06),
                 (self.statement, 0.04),
                 (self.vita, 0.05),
                 (self.notice, 0.03),
@@ -67,19 +71,26 @@ class OfficeSetter(ScreensSetter):
     # -- pages ---------------------------------------------------------------------------------------------------
 
     def office(self, page: Image.Image, size: int, most: int) -> list[Block]:
-        """A sheet of some form, sometimes with a running head, a foot or a page number."""
-        rng = self.rng
+        """A sheet of some form, sometimes with a running head, a foot or a page number. Passages may stand twice."""
+        self.words.begin_page()
+        blocks = self._sheet(page, size, most)
+        self.words.repeats.end()
+        return blocks
+
+    def _sheet(self, page: Image.Image, size: int, most: int) -> list[Block]:
+        rng, forms = self.rng, self.forms
         if self.words.trained and page.width > _LYING * page.height:
             wide = page.width > _WIDE * page.height
             if rng.random() < (_SCREENS_OF_WIDE if wide else _SCREENS_OF_LYING):
                 return self.screen(page, size, most)
+            forms = (*forms, (self.report, _LYING_REPORTS))
         sheet = self.sheet(page, size, most, 1)
         if page.width < _SLIP * page.height and rng.random() < 0.5:
             return self.receipt(sheet)
         sheet = self._wide_margins(sheet)
         blocks = self.edges.head(sheet) if rng.random() < 0.12 else []
         foot = self.edges.foot(sheet) if rng.random() < 0.35 else []
-        makers, weights = zip(*self.forms, strict=True)
+        makers, weights = zip(*forms, strict=True)
         return [*blocks, *rng.choices(makers, weights)[0](sheet), *foot]
 
     def _wide_margins(self, sheet: Sheet) -> Sheet:
@@ -211,9 +222,11 @@ class OfficeSetter(ScreensSetter):
             blocks += self.table(sheet)
         else:
             self._rule(sheet)
+            goods = self._few(lambda: " ".join(self.words.run(rng.randint(1, 4))[:4]))
+            amount = self._few(self.say.amount)
             for _ in range(rng.randint(1, 6)):
-                goods = " ".join(self.words.run(rng.randint(1, 4))[:4])
-                blocks += self._row(sheet, f"{rng.randint(1, 99)} {goods}", self.say.amount(), 0.0, True)
+                named = goods()
+                blocks += self._row(sheet, f"{rng.randint(1, 99)} {named}", amount(), 0.0, True)
             self._rule(sheet)
         self._skip(sheet, 0.3, 1.0)
         totals = [f"{self.say.field()} {self.say.amount()}" for _ in range(rng.randint(1, 3))]
@@ -236,11 +249,12 @@ class OfficeSetter(ScreensSetter):
         self._skip(slip, 0.3, 0.6, 1.0)
         blocks += self._row(slip, self.say.date(), f"{rng.randint(0, 23):02d}:{rng.randint(0, 59):02d}", 0.0, True)
         ruled, sign = rng.random() < 0.6, rng.choice(("", "", "", " A", " B", " €", " *"))
+        goods, price = self._few(lambda: " ".join(self.words.run(rng.randint(1, 3))[:3])), self._few(self.say.price)
         for _ in range(rng.choice((rng.randint(1, 6), rng.randint(4, 16), rng.randint(10, 40)))):
-            goods = " ".join(self.words.run(rng.randint(1, 3))[:3])
-            goods = goods.upper() if rng.random() < 0.3 else goods
+            named = goods()
+            named = named.upper() if rng.random() < 0.3 else named
             number = rng.choice(("", "", f"{rng.randint(1, 12)} ", f"{rng.randint(1, 9)} x "))
-            blocks += self._row(slip, number + goods, f"{self.say.price()}{sign}", 0.0, True)
+            blocks += self._row(slip, number + named, f"{price()}{sign}", 0.0, True)
         if ruled:
             self._rule(slip)
         self._skip(slip, 0.0, 0.4, 0.8)

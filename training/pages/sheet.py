@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from PIL import Image
@@ -37,6 +38,8 @@ class Sheet:
     x: int = 0
     y: int = 0
     column: int = 0
+    rest: Callable[[Sheet], list[Block]] | None = None
+    """Sets what the column had no room for, at the top of the next one"""
 
     @property
     def measure(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from PIL import ImageDraw
 
@@ -19,8 +19,37 @@ from training.words import Words
 
 Maker = Callable[[Sheet], list[Block]]
 
+_FEW = 0.3
+"""Share of training's sheets with goods, labels or amounts of which few are different."""
+
+_UNDIVIDED = 0.35
+"""Share of reports in one column."""
+
 _NARROWEST = 7
 """Width of a column in body sizes; fewer columns are made where they would be narrower."""
+
+
+@dataclass
+class Columns:
+    """What stands in columns side by side, and how. Widths and gutter in pixels."""
+
+    widths: list[int]
+    gutter: int
+    ends: list[float]
+    """How far down each goes, as a share of what is left of the sheet"""
+    going_on: bool
+    """Whether text that does not fit goes on in the next"""
+    makers: tuple[Maker, ...]
+    weights: tuple[int, ...]
+    """Of the makers of elements other than paragraphs"""
+    mixed: float
+    """Share of such elements"""
+    indent: float
+    """Of the first line of a paragraph, in body sizes"""
+    gap: float
+    """Below a paragraph, in lines"""
+    longest: int
+    """Words of a paragraph at most"""
 
 
 class StationerySetter(DocumentSetter):
@@ -98,6 +127,13 @@ class StationerySetter(DocumentSetter):
             line.insert(1, (Run((leader * marks).strip(), font), start))
         return self._kept(self._set(sheet, [line], "text", sheet.x, sheet.measure, sheet.leading, align="justified"))
 
+    def _few(self, maker: Callable[[], str]) -> Callable[[], str]:
+        """What `maker` says, or on some of training's sheets again and again one of the few things it has said."""
+        if not self.words.trained or self.rng.random() >= _FEW:
+            return maker
+        said = [maker() for _ in range(self.rng.randint(1, 4))]
+        return lambda: self.rng.choice(said)
+
     def rows(self, sheet: Sheet) -> list[Block]:
         """Labels and values: a block each, as the lines of a table of contents are."""
         rng, blocks = self.rng, list[Block]()
@@ -110,10 +146,16 @@ class StationerySetter(DocumentSetter):
             right = right or rng.random() < 0.2
             leader = rng.choice((".", ".", " .", "-")) if right and rng.random() < 0.15 else ""
             tab = sheet.measure * rng.uniform(0.5, 0.85) if rng.random() < 0.2 else tab
-        for _ in range(rng.randint(2, 7)):
-            value = self.say.amount() if right else self.say.value()
+        field, value_of = self._few(self.say.field), self._few(self.say.amount if right else self.say.value)
+        count = rng.randint(2, 7)
+        if self.words.trained and rng.random() < 0.15:
+            count = rng.randint(8, 30)
+        for _ in range(count):
+            if self.words.trained and sheet.y + sheet.leading > sheet.bottom:
+                break
+            value = value_of()
             value = self.say.short() if short and rng.random() < short else value
-            blocks += self._row(sheet, self.say.field() + colon, value, tab, right, leader)
+            blocks += self._row(sheet, field() + colon, value, tab, right, leader)
             sheet.y += space
         return blocks
 
@@ -223,41 +265,72 @@ class StationerySetter(DocumentSetter):
         rng = self.rng
         widths, gutter = self._widths(sheet)
         ends, going_on = self._ends(len(widths))
-        makers, weights = (self.items, self._heading, self.rows, self._sender, self.table), (4, 3, 2, 1, 1)
-        mixed = rng.choice((0.0, 0.0, 0.2, 0.5, 0.9))
-        indent, gap = rng.choice(((0.0, 0.5), (0.0, 1.0), (0.0, 1.0), (1.5, 0.0), (0.0, 0.2)))
-        longest = rng.choice((25, 60, 140))
+        return self._filled(
+            sheet,
+            Columns(
+                widths,
+                gutter,
+                ends,
+                going_on,
+                (self.items, self._heading, self.rows, self._sender, self.table),
+                (4, 3, 2, 1, 1),
+                rng.choice((0.0, 0.0, 0.2, 0.5, 0.9)),
+                *rng.choice(((0.0, 0.5), (0.0, 1.0), (0.0, 1.0), (1.5, 0.0), (0.0, 0.2))),
+                rng.choice((25, 60, 140)),
+            ),
+        )
+
+    def _filled(self, sheet: Sheet, look: Columns) -> list[Block]:
+        """Columns filled from the pen down, one after the other; the pen goes on below the longest."""
+        rng = self.rng
         rest: list[Run] = []
 
         def fill(part: Sheet) -> list[Block]:
             nonlocal rest
             blocks: list[Block] = []
             while part.room > 0 and part.y + part.leading <= part.bottom:
-                if not rest and rng.random() < mixed:
-                    blocks += rng.choices(makers, weights)[0](part)
+                if not rest and rng.random() < look.mixed:
+                    blocks += rng.choices(look.makers, look.weights)[0](part)
                 else:
-                    start = 0.0 if rest else indent * part.size
-                    runs = rest or self._styled(part, self._text(rng.randint(3, longest)))
+                    start = 0.0 if rest else look.indent * part.size
+                    runs = rest or self._styled(part, self._text(rng.randint(3, look.longest)))
                     lines = break_runs(runs, part.measure, start, part.hyphens)
                     top, align = part.y, "justified" if part.justified else "left"
                     blocks += self._kept(
                         self._set(part, lines, "text", part.x, part.measure, part.leading, align=align)
                     )
                     left = lines[(part.y - top) // part.leading :]
-                    rest = [run for line in left for run, _ in line] if going_on else []
-                part.y += int(part.leading * gap)
+                    rest = [run for line in left for run, _ in line] if look.going_on else []
+                part.y += int(part.leading * look.gap)
             return blocks
 
         parts, x = list[tuple[float, float, float, Maker]](), sheet.x
-        for width, end in zip(widths, ends, strict=True):
+        for width, end in zip(look.widths, look.ends, strict=True):
             if end > 0:
                 bottom = sheet.y + max(end * (sheet.bottom - sheet.y), 2.0 * sheet.leading)
                 parts.append((x, width, min(bottom, sheet.bottom), fill))
-            x += width + gutter
-        if len(widths) > 1 and rng.random() < 0.1:  # a rule between the columns
-            at, draw = sheet.x + widths[0] + gutter // 2, ImageDraw.Draw(sheet.page)
-            draw.line((at, sheet.y, at, sheet.y + ends[0] * (sheet.bottom - sheet.y)), 200, max(1, sheet.size // 16))
+            x += width + look.gutter
+        if len(look.widths) > 1 and rng.random() < 0.1:  # a rule between the columns
+            at, down = sheet.x + look.widths[0] + look.gutter // 2, look.ends[0] * (sheet.bottom - sheet.y)
+            weight = max(1, sheet.size // 16)
+            ImageDraw.Draw(sheet.page).line((at, sheet.y, at, sheet.y + down), 200, weight)
         return self._beside(sheet, parts)
+
+    def report(self, sheet: Sheet) -> list[Block]:
+        """A title, and headed paragraphs down to the foot: in columns of which only the last may be short, or in one of
+        long lines."""
+        rng = self.rng
+        blocks = self._title(sheet) if rng.random() < 0.75 else []
+        if rng.random() < 0.25:
+            blocks += self._paragraphs(sheet, 1)
+            self._skip(sheet, 0.3, 1.0)
+        widths, gutter = ([sheet.width], 0) if rng.random() < _UNDIVIDED else self._widths(sheet)
+        ends = [1.0] * (len(widths) - 1) + [rng.choice((1.0, rng.uniform(0.05, 1.0)))]
+        heads, gap = rng.choice((0.0, 0.2, 0.4)), rng.choice((0.3, 0.5, 0.5, 1.0))
+        longest = rng.choice((20, 45, 45, 90))
+        return blocks + self._filled(
+            sheet, Columns(widths, gutter, ends, True, (self._heading,), (1,), heads, 0.0, gap, longest)
+        )
 
     def _heading(self, sheet: Sheet) -> list[Block]:
         return self._title(sheet, self.rng.choice((1.0, 1.0, 1.2, 1.4)), "left")
