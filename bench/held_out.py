@@ -3,7 +3,10 @@
 Reads the same generated pages (four densities in turn) with a model file in FAST precision and with the checkpoint's
 weights in float32 in PyTorch (extra `parity`), and compares character errors, paired by page, and boxes. Both sides
 decode greedily without the repeat guard, which PyTorch's side has not; pages that loop for that are told apart.
-Readings are kept page by page in the folder, so that an interrupted run goes on where it was.
+Where a side's own first reading is less likely than the model's `read_again_below`, that side reads the page a second
+time with margins and keeps the likelier reading, by the product's rules; the bounds are held to that, and first
+readings are told beside it. Readings are kept page by page in the folder, so that an interrupted run goes on where it
+was.
 """
 
 from __future__ import annotations
@@ -12,15 +15,15 @@ import argparse
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image
-from uocr import UnlimitedOCR, models
-from uocr.document import Block, Box
+from uocr import UnlimitedOCR, document, models, rereading
+from uocr.document import Block, Box, FinishReason, Token
 from uocr.markup import MarkupParser
 from uocr.score import bootstrap_difference, box_iou, character_errors, same_box
 from uocr.views import make_views
@@ -42,7 +45,7 @@ EQUAL_BOXES = 95.0
 
 @dataclass
 class Pair:
-    """One page read twice."""
+    """One page read on both sides."""
 
     set: str
     number: int
@@ -55,6 +58,9 @@ class Pair:
     same_text: bool
     ended: bool
     """Both readings ended by themselves."""
+    engine_twice: bool = False
+    torch_twice: bool = False
+    """Whether the side made a second reading, and this is of the likelier one."""
 
 
 class TorchReader:
@@ -71,18 +77,50 @@ class TorchReader:
         self.torch, self.net = torch, load(checkpoint)
         self.vocabulary = Vocabulary(checkpoint / "tokenizer.json")
 
-    def read(self, pages: Sequence[Page]) -> list[tuple[list[Block], bool]]:
-        """Blocks of every page in its base view, and whether it ended; pixels as x / 127.5 - 1. Decoded together."""
-        with self.torch.inference_mode():
-            rows = self.torch.cat([self._look(page.picture) for page in pages])
-            ids = self.net.generate(rows, self.vocabulary.prompt, MOST)
-        return [(blocks_of(self.vocabulary.decode(row)), row[-1] == self.vocabulary.end) for row in ids]
+    def read(self, pages: Sequence[Page]) -> list[document.Page]:
+        """First readings of the pages through their base views. Decoded together."""
+        pictures = [_picture(page) for page in pages]
+        return self._read(pictures, [picture.size for picture in pictures])
 
-    def _look(self, path: Path) -> Any:
-        with Image.open(path) as picture:
-            pixels = make_views(picture.convert("RGB"), "base").views[0]
+    def again(self, page: Page, first: document.Page) -> document.Page:
+        """The surer of the first reading and one of the page with margins around it."""
+        around = rereading.surrounded(_picture(page))
+        kept = replace(first)
+        rereading.settle(kept, self._read([around], [around.size])[0], [], (first.width, first.height))
+        return kept
+
+    def _read(self, pictures: Sequence[Image.Image], sizes: Sequence[tuple[int, int]]) -> list[document.Page]:
+        with self.torch.inference_mode():
+            rows = self.torch.cat([self._look(picture) for picture in pictures])
+            ids = self.net.generate(rows, self.vocabulary.prompt, MOST)
+            chances = [self._logprobs(rows[n:n + 1], row) for n, row in enumerate(ids)]
+        return [self._page(*one) for one in zip(sizes, ids, chances, strict=True)]
+
+    def _page(self, size: tuple[int, int], ids: list[int], logprobs: list[float]) -> document.Page:
+        ended, text = ids[-1] == self.vocabulary.end, self.vocabulary.decode(ids)
+        tokens = [Token(token, logprob) for token, logprob in zip(ids, logprobs, strict=True)]
+        return document.Page("", 0, *size, blocks=blocks_of(text), raw_text=text, tokens=tokens[:len(ids) - ended],
+                             finish_reason=FinishReason.EOS if ended else FinishReason.LENGTH)
+
+    def _logprobs(self, rows: Any, ids: list[int]) -> list[float]:
+        """Natural log-probabilities of generated ids behind visual rows [1, N, C]."""
+        table = self.net.model.embed_tokens.weight
+        before = table[[self.net.config["bos_token_id"]]][None]
+        x = self.torch.cat([before, rows, table[self.vocabulary.prompt + ids[:-1]][None]], 1)
+        prompt = x.shape[1] - len(ids) + 1
+        logits = self.net.lm_head(self.net.decode(x, prompt)[0][0, prompt - 1:])
+        return logits.log_softmax(-1)[range(len(ids)), ids].tolist()
+
+    def _look(self, picture: Image.Image) -> Any:
+        """Visual rows [1, N, C] of a picture; pixels as x / 127.5 - 1."""
+        pixels = make_views(picture, "base").views[0]
         view = self.torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1)))[None].float() / 127.5 - 1
         return self.net.arrange(self.net.encode(view).tokens, None)
+
+
+def _picture(page: Page) -> Image.Image:
+    with Image.open(page.picture) as picture:
+        return picture.convert("RGB")
 
 
 def blocks_of(markup: str) -> list[Block]:
@@ -108,10 +146,11 @@ def equal_boxes(mine: Sequence[Block], theirs: Sequence[Block]) -> int:
     return count
 
 
-def compare(page: Page, mine: Sequence[Block], theirs: Sequence[Block], ended: bool = True) -> Pair:
-    engine, torch = text_of(mine), text_of(theirs)
-    return Pair(page.set, page.number, page.text, engine, torch, sum(bool(b.boxes) for b in theirs),
-                equal_boxes(mine, theirs), engine == torch, ended)
+def compare(page: Page, mine: document.Page, theirs: document.Page) -> Pair:
+    engine, torch = text_of(mine.blocks), text_of(theirs.blocks)
+    return Pair(page.set, page.number, page.text, engine, torch, sum(bool(b.boxes) for b in theirs.blocks),
+                equal_boxes(mine.blocks, theirs.blocks), engine == torch, mine.complete and theirs.complete,
+                mine.readings > 1, theirs.readings > 1)
 
 
 def figures(pairs: Sequence[Pair]) -> dict[str, Any]:
@@ -144,38 +183,66 @@ def _figures(pairs: Sequence[Pair]) -> dict[str, Any]:
     }
 
 
+Both = tuple[Pair, Pair]
+"""A page's first readings, and its readings with second ones where a side's first called for it."""
+
+
+def report_of(both: Sequence[Both], below: float) -> dict[str, Any]:
+    """The figures that bounds are held to; where `below` asks for second readings also those of the first, `first`."""
+    report = figures([kept for _, kept in both]) | {"read_again_below": below}
+    if not below:
+        return report
+    twice = [sum(kept.engine_twice for _, kept in both), sum(kept.torch_twice for _, kept in both)]
+    return report | {"read_twice": twice, "first": figures([first for first, _ in both])}
+
+
 def run(args: argparse.Namespace) -> dict[str, Any]:
     path = models.resolve(args.model)
     cache = PageCache(args.cache, ensure_pack(args.pack, args.cache))
-    facts = {"model": model_facts(path, "fast"), "pages_key": cache.key,
-             "checkpoint": weights_hash(args.checkpoint)}
+    facts: dict[str, Any] = {"model": model_facts(path, "fast"), "pages_key": cache.key,
+                             "checkpoint": weights_hash(args.checkpoint)}
     args.out.mkdir(parents=True, exist_ok=True)
     kept = args.out / "held-out-readings.jsonl"
-    pairs = resumed(kept, facts)
     torch_reader = TorchReader(args.checkpoint, args.threads)
     begin = time.monotonic()
-    with UnlimitedOCR(path, threads=args.threads) as ocr, kept.open("a", encoding="utf-8") as file:
-        pages = list(in_turn(cache, args.pages))[len(pairs):]
+    with UnlimitedOCR(path, threads=args.threads) as ocr:
+        below = rereading.read_again_below(ocr.front_end)
+        both = resumed(kept, facts | {"read_again_below": below})
+        pages = list(in_turn(cache, args.pages))[len(both):]
         for part in (pages[n:n + BATCH] for n in range(0, len(pages), BATCH)):
-            for page, (theirs, ended) in zip(part, torch_reader.read(part), strict=True):
-                mine = ocr.read(page.picture, preset="base", max_new_tokens=MOST, ngram_size=0, loop_history=0,
-                                read_again=False).pages[0]
-                pairs.append(compare(page, mine.blocks, theirs, mine.complete and ended))
-                file.write(json.dumps(asdict(pairs[-1]), ensure_ascii=False) + "\n")
-            file.flush()
-            now = figures(pairs)
+            for page, theirs in zip(part, torch_reader.read(part), strict=True):
+                both.append(read_both(ocr, torch_reader, page, theirs, below))
+                keep(kept, both[-1])
+            now = report_of(both, below)
             print(f"{time.monotonic() - begin:7.1f} s  {now['pages']} pages: {now['engine_rate']} and "
                   f"{now['torch_rate']} %, boxes {now['equal_boxes']} %", flush=True)
-    report = facts | figures(pairs[:args.pages])
+    report = facts | report_of(both[:args.pages], below)
     write(args.out / "held-out.json", report)
     return report
 
 
-def resumed(kept: Path, facts: dict[str, Any]) -> list[Pair]:
-    """Pairs of an earlier run with the same model, checkpoint and pages; anything else is begun anew."""
+def read_both(ocr: UnlimitedOCR, torch_reader: TorchReader, page: Page, theirs: document.Page, below: float) -> Both:
+    """A page of which `theirs` is PyTorch's first reading; each side goes by its own first reading."""
+    def read(again: bool) -> document.Page:
+        return ocr.read(page.picture, preset="base", max_new_tokens=MOST, ngram_size=0, loop_history=0,
+                        read_again=again).pages[0]
+
+    mine = read(again=False)
+    return compare(page, mine, theirs), compare(
+        page, read(again=True) if rereading.looks_lost(mine, below) else mine,
+        torch_reader.again(page, theirs) if rereading.looks_lost(theirs, below) else theirs)
+
+
+def keep(kept: Path, pairs: Both) -> None:
+    with kept.open("a", encoding="utf-8") as file:
+        file.write(json.dumps([asdict(pair) for pair in pairs], ensure_ascii=False) + "\n")
+
+
+def resumed(kept: Path, facts: dict[str, Any]) -> list[Both]:
+    """What an earlier run with the same model, checkpoint and pages compared; anything else is begun anew."""
     lines = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
     if lines and json.loads(lines[0]) == facts:
-        return [Pair(**json.loads(line)) for line in lines[1:]]
+        return [(Pair(**first), Pair(**second)) for first, second in map(json.loads, lines[1:])]
     kept.write_text(json.dumps(facts) + "\n", encoding="utf-8")
     return []
 

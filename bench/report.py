@@ -99,21 +99,36 @@ def doubtful(found: dict[str, Any]) -> str:
 
 
 def held_out(report: dict[str, Any]) -> str:
-    low, high = report["difference"][1:]
-    rows = [[name, *values] for name, values in report["by_set"].items()]
-    rows.append(["all", report["engine_rate"], report["torch_rate"]])
+    first = report.get("first")
+
+    def told(found: dict[str, Any]) -> str:
+        difference, ended = ("{:+.3f} points ({:+.3f} to {:+.3f})".format(*found[key])
+                             for key in ("difference", "ended_difference"))
+        return f"{difference}, over the {found['ended_pages']} pages that ended by themselves on both sides {ended}"
+
+    rows = [[name, *values, *(first["by_set"][name] if first else ())] for name, values in report["by_set"].items()]
+    rows.append(["all", *(f[key] for f in (report, first) if f for key in ("engine_rate", "torch_rate"))])
+    head = ["set", "engine", "PyTorch", *(["engine, first readings", "PyTorch, first readings"] if first else [])]
+    twice = ""
+    if first:
+        twice = (
+            "Either side reads a page a second time, with margins, where the mean probability of a token of its own "
+            f"first reading is below {report['read_again_below']}, and keeps the likelier reading, as the product "
+            f"does: the engine {report['read_twice'][0]} pages, PyTorch {report['read_twice'][1]}. The bounds are held "
+            "to that. ")
     return (
         f"## The engine against the PyTorch weights\n\n{report['pages']} held-out pages, {report['characters']:,} "
         f"characters: `{report['model']['name']}` in {report['model']['quantisation']}, "
         f"{report['model']['precision'].upper()}, and the same "
-        f"checkpoint in float32 in PyTorch (weights {report['checkpoint'][:16]}). Character errors in percent:\n\n"
-        + table(["set", "engine", "PyTorch"], rows)
-        + f"\n\nDifference {report['difference'][0]:+.3f} points, 95 % interval of the paired bootstrap {low:+.3f} to "
-        f"{high:+.3f} (upper end allowed: {report['bound']}). Boxes equal (each coordinate within 2 of 999): "
-        f"{report['equal_boxes']} % of {report['blocks']} blocks (asked: {report['boxes_bound']:.0f} %). Text equal to "
-        f"the character on {report['pages_with_equal_text']} pages. Neither side has the repeat guard here: over the "
-        f"{report['ended_pages']} pages that ended by themselves on both sides the difference is "
-        + "{:+.3f} points ({:+.3f} to {:+.3f}).\n".format(*report["ended_difference"]))
+        f"checkpoint in float32 in PyTorch (weights {report['checkpoint'][:16]}). Neither side has the repeat guard "
+        f"here. {twice}Character errors in percent:\n\n"
+        + table(head, rows)
+        + f"\n\nDifference, with the 95 % interval of the paired bootstrap: {told(report)} (upper end allowed: "
+        f"{report['bound']})."
+        + (f" First readings alone: {told(first)}." if first else "")
+        + f" Boxes equal (each coordinate within 2 of 999): {report['equal_boxes']} % of {report['blocks']} blocks "
+        f"(asked: {report['boxes_bound']:.0f} %). Text equal to the character on {report['pages_with_equal_text']} "
+        "pages.\n")
 
 
 def gate(report: dict[str, Any]) -> str:

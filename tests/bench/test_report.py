@@ -55,7 +55,9 @@ def held_out_report() -> dict:
             "characters": 400,
             "engine_rate": 1.0, "torch_rate": 0.9, "difference": [0.1, -0.1, 0.15], "by_set": {"density 0": [1.0, 0.9]},
             "blocks": 9, "equal_boxes": 98.0, "pages_with_equal_text": 3, "bound": 0.2, "boxes_bound": 95.0,
-            "ended_pages": 4, "ended_difference": [0.1, -0.1, 0.15]}
+            "ended_pages": 4, "ended_difference": [0.1, -0.1, 0.15], "read_again_below": 0.8, "read_twice": [2, 1],
+            "first": {"engine_rate": 1.2, "torch_rate": 0.9, "by_set": {"density 0": [1.2, 0.9]}, "ended_pages": 3,
+                      "difference": [0.3, 0.2, 0.4], "ended_difference": [0.3, 0.2, 0.4]}}
 
 
 def made(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> str:
@@ -77,7 +79,9 @@ def test_every_part_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
     assert "tables: uocr 0.5, peer 0.5" in text
     assert "`m` in q8, INTEGER, and the same checkpoint" in text
     assert "below **0.71**" in text
-    assert "Difference +0.100 points, 95 % interval of the paired bootstrap -0.100 to +0.150" in text
+    assert "paired bootstrap: +0.100 points (-0.100 to +0.150), over the 4 pages that ended by themselves" in text
+    assert "First readings alone: +0.300 points (+0.200 to +0.400), over the 3 pages" in text
+    assert "| all | 1.0 | 0.9 | 1.2 | 0.9 |" in text and "the engine 2 pages, PyTorch 1." in text
     assert "| q4 pick | 1 | first | – | 100.0 | 8.000 | +7.000 (+7.000 to +7.000) | 1; +7.000 | 1 |" in text
     assert "| q4 pick | 1 | as read | 1 | 100.0 | 3.000 | +2.000 (+2.000 to +2.000) | 1; +2.000 | 1 |" in text
     assert "**The bound on CER is judged as the product reads.**" in text
@@ -95,6 +99,14 @@ def test_of_a_model_that_reads_every_page_once_the_gate_shows_first_readings(
     text = made(tmp_path, monkeypatch, capsys)
     assert "reads every page once" in text and "| as read |" not in text and "(first readings alone" not in text
     assert "CER (first readings) +2.000" in text
+
+
+def test_readings_that_were_never_second_are_compared_as_they_are(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    stored = {name: value for name, value in held_out_report().items() if name not in ("first", "read_twice")}
+    (tmp_path / "held-out.json").write_text(json.dumps(stored), "utf-8")
+    text = made(tmp_path, monkeypatch, capsys)
+    assert "| all | 1.0 | 0.9 |\n" in text and "First readings" not in text and "a second time, with" not in text
 
 
 def test_a_missing_part_names_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

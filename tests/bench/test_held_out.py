@@ -1,0 +1,141 @@
+"""The engine against PyTorch: both sides read a page a second time by the same rule, each by its own first reading."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from PIL import Image
+from uocr import Box, FinishReason, UnlimitedOCR, document, rereading
+from uocr.document import Block, Token
+
+from bench import held_out
+from bench.quality.pages import Page, TruthBlock
+
+TRUTH = "Twelve ducks swim."
+BOX = Box(10, 20, 300, 400)
+
+
+def reading(text: str, logprob: float, box: Box = BOX, readings: int = 1) -> document.Page:
+    block = Block("text", (box,), text, text)
+    return document.Page("", 0, 1000, 500, blocks=[block], tokens=[Token(7, logprob)] * 3, readings=readings,
+                         finish_reason=FinishReason.EOS)
+
+
+SURE, LOST = reading(TRUTH, -0.01), reading("Twelve Twelve", -0.9)
+PAGE = Page("played", 0, Path("page.png"), (TruthBlock("text", TRUTH, None),), "base")
+
+
+class Played:
+    """Either side: the first reading `first`, and the one kept of two, `kept`."""
+
+    def __init__(self, first: document.Page, kept: document.Page) -> None:
+        self.first, self.kept, self.asked = first, replace(kept, readings=2), 0
+
+    def read(self, _: Path, *, read_again: bool, **settings: object) -> SimpleNamespace:
+        assert (settings["ngram_size"], settings["loop_history"]) == (0, 0)
+        self.asked += read_again
+        return SimpleNamespace(pages=[self.kept if read_again else self.first])
+
+    def again(self, page: Page, first: document.Page) -> document.Page:
+        assert (page, first) == (PAGE, self.first)
+        self.asked += 1
+        return self.kept
+
+
+def both(engine: Played, torch_side: Played, below: float) -> held_out.Both:
+    return held_out.read_both(engine, torch_side, PAGE, torch_side.first, below)  # type: ignore[arg-type]
+
+
+def test_a_page_on_which_one_side_gets_lost_is_mended_by_its_second_reading() -> None:
+    engine, torch_side = Played(LOST, SURE), Played(SURE, LOST)
+    first, kept = both(engine, torch_side, 0.8)
+    assert (engine.asked, torch_side.asked) == (1, 0)
+    assert (first.engine, first.torch, kept.engine, kept.torch) == ("Twelve Twelve", TRUTH, TRUTH, TRUTH)
+    assert (kept.engine_twice, kept.torch_twice, kept.same_text) == (True, False, True)
+    report = held_out.report_of([(first, kept)], 0.8)
+    assert (report["difference"], report["read_twice"]) == ([0.0, 0.0, 0.0], [1, 0])
+    assert report["first"]["difference"][0] > 50
+    other = held_out.report_of([both(Played(SURE, LOST), Played(LOST, SURE), 0.8)], 0.8)
+    assert (other["read_twice"], other["difference"][0], other["first"]["difference"][0] < -50) == ([0, 1], 0.0, True)
+
+
+def test_without_a_bound_first_readings_are_all_there_is() -> None:
+    engine = Played(LOST, SURE)
+    report = held_out.report_of([both(engine, Played(SURE, SURE), 0.0)], 0.0)
+    assert engine.asked == 0 and report["difference"][0] > 50 and "first" not in report
+
+
+def test_pairs_are_kept_only_for_the_same_bound(tmp_path: Path) -> None:
+    kept, facts = tmp_path / "kept.jsonl", {"checkpoint": "a", "read_again_below": 0.8}
+    assert held_out.resumed(kept, facts) == []
+    pairs = both(Played(LOST, SURE), Played(SURE, SURE), 0.8)
+    held_out.keep(kept, pairs)
+    assert held_out.resumed(kept, facts) == [pairs]
+    assert held_out.resumed(kept, facts | {"read_again_below": 0.7}) == []
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch = pytest.importorskip("torch", reason="PyTorch's side needs: pip install leggio[parity]")
+    from training import export
+    from training.config import tiny_config
+    from training.model import Reader
+
+    torch.manual_seed(3)
+    folder = tmp_path_factory.mktemp("tiny") / "checkpoint"
+    export.save(Reader(tiny_config()), tiny_config(), folder)
+    shutil.copy(Path(export.__file__).with_name("tokenizer.json"), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    path = tmp_path_factory.mktemp("page") / "page.png"
+    picture = Image.new("RGB", (1000, 500), "white")
+    picture.paste((20, 20, 20), (120, 150, 300, 350))
+    picture.save(path)
+    return replace(PAGE, picture=path)
+
+
+def test_pytorch_tells_the_probabilities_that_the_engine_tells(
+        checkpoint: Path, page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What decides about a second reading is the same on both sides."""
+    from uocr.convert import convert_checkpoint
+
+    monkeypatch.setattr(held_out, "MOST", 40)
+    model = tmp_path / "tiny.uocr"
+    convert_checkpoint(checkpoint, model, "f32")
+    with UnlimitedOCR(model, precision="exact") as ocr:
+        mine = ocr.read(page.picture, preset="base", max_new_tokens=40, ngram_size=0, loop_history=0,
+                        read_again=False).pages[0]
+    side = held_out.TorchReader(checkpoint, 0)
+    theirs, beside = side.read([page, page])
+    assert [t.id for t in mine.tokens] == [t.id for t in theirs.tokens]
+    assert [t.logprob for t in theirs.tokens] == pytest.approx([t.logprob for t in mine.tokens], abs=1e-3)
+    assert beside.tokens == theirs.tokens and theirs.finish_reason is mine.finish_reason
+    assert max(t.logprob for t in theirs.tokens) < math.log(0.9), "nothing is sure"
+
+
+def test_pytorchs_second_reading_is_of_the_page_with_margins(
+        checkpoint: Path, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    side = held_out.TorchReader(checkpoint, 0)
+    seen: list[tuple[int, int]] = []
+    second = reading(TRUTH, -0.5, Box(115, 250, 307, 750))
+
+    def played(pictures: list[Image.Image], sizes: list[tuple[int, int]]) -> list[document.Page]:
+        seen.extend(picture.size for picture in pictures)
+        return [second]
+
+    monkeypatch.setattr(side, "_read", played)
+    first = reading("Twelve Twelve", -0.9)
+    kept = side.again(page, first)
+    assert seen == [rereading.surrounded(Image.new("RGB", (1000, 500))).size] == [(1040, 520)]
+    assert (kept.readings, kept.kept_reading, held_out.text_of(kept.blocks)) == (2, 2, TRUTH)
+    assert kept.blocks[0].boxes == (Box(100, 240, 299, 760),), "its boxes are those of the page itself"
+    assert (first.readings, held_out.text_of(first.blocks)) == (1, "Twelve Twelve"), "the first reading stays"
+    assert side.again(page, reading("surer", -0.1)).kept_reading == 1
