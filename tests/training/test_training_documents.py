@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -320,6 +321,20 @@ def test_records_that_do_not_fit_stand_whole_in_the_next_column(pack: Path, monk
     blocks = setter._body(sheet, 0, ((setter.records, 1.0),))
     assert len(blocks) == 9 and len({round(block.box[0]) for block in blocks}) == 3
     assert all(re.match("Name: .* Date: .* Nr.: ", block.text) for block in blocks)
+
+
+def test_what_stands_left_of_a_paragraph_is_read_before_it(pack: Path) -> None:
+    pairs = 0
+    for seed in range(12):
+        setter, sheet = _columns(pack, "train", seed, 1)
+        sheet.bottom = sheet.top + 900
+        blocks = setter.beside(sheet)
+        for one, other in pairwise(blocks):
+            assert other.box[1] > one.box[1] - 24
+            if other.box[0] > one.box[2]:
+                assert abs(one.box[1] - other.box[1]) < 24
+                pairs += 1
+    assert pairs > 12
 
 
 def test_lines_of_some_listings_begin_alike(pack: Path, font: SizedFont) -> None:

@@ -21,7 +21,7 @@ _MOST_BLOCKS = 60
 _INDEXES = 0.09
 """Share of training's documents that are indexes, tables of contents, glossaries or lists in columns."""
 
-_COLUMNS, _TRAINED_COLUMNS, _INDEX_COLUMNS = (0.64, 0.3, 0.06), (0.52, 0.36, 0.12), (0.25, 0.45, 0.3)
+_COLUMNS, _TRAINED_COLUMNS, _INDEX_COLUMNS = (0.64, 0.3, 0.06), (0.46, 0.42, 0.12), (0.25, 0.45, 0.3)
 """Shares of held-out documents, of training's, and of those in one, two and three columns."""
 
 _ALIKE, _ALIKE_REPEATS = 0.3, 0.4
@@ -29,7 +29,7 @@ _ALIKE, _ALIKE_REPEATS = 0.3, 0.4
 and of these, those on which passages stand twice. Where things of one kind stand all over a page, the place alone
 tells them apart."""
 
-_PARTIAL, _ONE_SIDED = 0.15, 0.12
+_PARTIAL, _ONE_SIDED = 0.08, 0.1
 """Shares of training's documents that end before the foot of the page, and with a wide margin on one side."""
 
 
@@ -54,13 +54,15 @@ class DocumentSetter(ElementSetter):
             (self.table, tables),
         )
         if words.trained:
-            self.elements += ((self.records, 0.02), (self.aside, 0.02))
+            self.elements += ((self.records, 0.02), (self.aside, 0.02), (self.beside, 0.02))
         self.alike: tuple[tuple[tuple[Maker, ...], float], ...] = (
             ((self.paragraph,), 0.2),
             ((self.paragraph, self.section), 0.25),
             ((self.items,), 0.2),
             ((self.items, self.section), 0.1),
             ((self.records,), 0.1),
+            ((self.beside,), 0.06),
+            ((self.beside, self.section), 0.06),
             ((self.definitions, self.section), 0.05),
             ((self.listing, self.paragraph), 0.1),
         )

@@ -53,8 +53,8 @@ class OfficeSetter(ScreensSetter):
         )
         if words.trained:  # held-out pages are as they always were
             self.forms = (
-                (self.sections, 0.27),
-                (self.report, 0.13),
+                (self.sections, 0.24),
+                (self.report, 0.16),
                 (self.text, 0.07),
                 (self.letter, 0.1),
                 (self.memo, 0.04),

@@ -22,8 +22,8 @@ Maker = Callable[[Sheet], list[Block]]
 _FEW = 0.3
 """Share of training's sheets with goods, labels or amounts of which few are different."""
 
-_UNDIVIDED = 0.35
-"""Share of reports in one column."""
+_UNDIVIDED, _REPORT_REPEATS = 0.35, 0.4
+"""Shares of reports in one column, and of those on which passages stand twice."""
 
 _NARROWEST = 7
 """Width of a column in body sizes; fewer columns are made where they would be narrower."""
@@ -320,13 +320,14 @@ class StationerySetter(DocumentSetter):
         """A title, and headed paragraphs down to the foot: in columns of which only the last may be short, or in one of
         long lines."""
         rng = self.rng
+        self.words.repeats.begin(_REPORT_REPEATS)
         blocks = self._title(sheet) if rng.random() < 0.75 else []
         if rng.random() < 0.25:
             blocks += self._paragraphs(sheet, 1)
             self._skip(sheet, 0.3, 1.0)
         widths, gutter = ([sheet.width], 0) if rng.random() < _UNDIVIDED else self._widths(sheet)
         ends = [1.0] * (len(widths) - 1) + [rng.choice((1.0, rng.uniform(0.05, 1.0)))]
-        heads, gap = rng.choice((0.0, 0.2, 0.4)), rng.choice((0.3, 0.5, 0.5, 1.0))
+        heads, gap = rng.choice((0.0, 0.15, 0.3)), rng.choice((0.3, 0.5, 0.5, 1.0))
         longest = rng.choice((20, 45, 45, 90))
         return blocks + self._filled(
             sheet, Columns(widths, gutter, ends, True, (self._heading,), (1,), heads, 0.0, gap, longest)
