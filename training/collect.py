@@ -2,8 +2,8 @@
 DIR`.
 
 Packages are fetched by name with apt-get and unpacked with dpkg into the cache folder; nothing is installed,
-and neither folder belongs in the repository. The pack holds `fonts/`, `text/`, `documents/` and the tokenizer; its hash
-goes into legs.json.
+and neither folder belongs in the repository. The pack holds `fonts/`, `text/`, `code/`, `documents/` and the
+tokenizer; its hash goes into legs.json.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from training import added_texts, fonts, texts
+from training import added_texts, fonts, sources, texts
 
 FONT_PACKAGES = tuple(
     """fonts-ebgaramond fonts-cabin fonts-sil-gentium fonts-roboto-slab fonts-paratype fonts-roboto-unhinted
@@ -76,11 +76,13 @@ def main() -> None:
     sizes = texts.build(root, args.out)
     # Unpacked apart: fortunes and manual pages of the others are no part of the first texts.
     sizes |= added_texts.build(download(args.cache / "added", added_texts.PACKAGES), args.out)
+    code = sources.build(download(args.cache / "code", sources.PACKAGES), args.out)
     counts = documents.build(download(args.cache / "documents", documents.PACKAGES), args.out)
     shutil.copyfile(Path(__file__).with_name("tokenizer.json"), args.out / "tokenizer.json")
     for split, members in faces.items():
         print(f"{split}: {len(members)} faces of {len({face.family for face in members})} families")
     print("characters of text:", sizes)
+    print("characters of program text:", code)
     print(f"documents: {sum(counts.values())} pages of {len(counts)}")
     print("sha256", pack_hash(args.out))
 

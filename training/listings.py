@@ -11,6 +11,7 @@ import re
 import string
 from collections.abc import Callable
 
+from training.sources import Sources
 from training.technical import Technical
 
 _SLOT = re.compile("‹([a-zA-Z]+)›")
@@ -216,12 +217,16 @@ NOTATIONS: dict[str, tuple[str, ...]] = {
 _SHARES = {"c": 4, "shell": 5, "script": 3, "tex": 3, "settings": 2, "markup": 2}
 """Of the notations, where not 1."""
 
+_REAL = 0.5
+"""Share of listings that are lines of real programs, where there are any."""
+
 
 class Listings:
-    """Endless source of listings, each in one notation or what one command prints."""
+    """Endless source of listings, each in one notation or what one command prints; half of them lines of real
+    programs, where there are `sources`."""
 
-    def __init__(self, technical: Technical) -> None:
-        self.technical, self.rng = technical, technical.rng
+    def __init__(self, technical: Technical, sources: Sources | None = None) -> None:
+        self.technical, self.rng, self.sources = technical, technical.rng, sources
         rng = self.rng
         self.leaves: dict[str, Callable[[], str]] = {
             "w": technical.word,
@@ -241,6 +246,12 @@ class Listings:
         self.outputs = (self._files, self._numbers, self._dump, self._pairs)
 
     def lines(self, count: int) -> list[str]:
+        """A listing of at most `count` lines, none of them empty."""
+        if self.sources and self.rng.random() < _REAL:
+            return [line for line in self.sources.passage(count)[1] if line]
+        return self.made_up(count)
+
+    def made_up(self, count: int) -> list[str]:
         """A listing of at most `count` lines; some listings have a number or a prompt before each line."""
         rng = self.rng
         if rng.random() < 0.18:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from training.charset import ADDED_LANGUAGES, CHARSET, WESTERN
 from training.repeats import Repeats
+from training.sources import Sources
 from training.technical import Technical
 from training.typography import Typography
 
@@ -54,6 +55,7 @@ class Words:
         self.technical = Technical(rng, self.dictionary, self.trained)
         self.repeats = Repeats(rng)
         self.typography = Typography(rng)
+        self.sources = Sources(pack / "code", rng) if self.trained else None
         self.characters = WESTERN if split in ("test", "prose") else CHARSET
 
     def _letters(self, alphabet: str, low: int, high: int) -> str:

@@ -14,6 +14,7 @@ from PIL import Image
 from training import fonts
 from training.config import PATCH, TILE, VIEW
 from training.pages import phrases, views
+from training.pages.code import CodeSetter
 from training.pages.documents import DocumentSetter
 from training.pages.ink import FontShelf
 from training.pages.kinds import BLANK, DENSITIES, SHAPES, SMALLEST, Kind, crop_grid
@@ -44,6 +45,15 @@ _WIDE = 0.8
 
 _LIGHT_ON_DARK = {(5, 3): 0.35, (3, 2): 0.1}
 """Shares of training pages by crop grid that are light print on dark ground, besides those whose look is dark."""
+
+_CODE, _CODE_BASE = 0.2, 0.18
+"""Shares of documents that are pages of program text: with crops; in base, of those whose print is small enough for its
+lines (an eighth of all)."""
+
+_CODE_PX = (12.5, 25.0, 15.5)
+"""Print of program text with crops, pixels of the view: least, largest, likeliest. On A4 6 to 11.5 points."""
+
+_CODE_LEAST_PX = 12.0
 
 _FAMILIES_EACH = 42
 """Font families one training process draws from, so that glyphs are reused."""
@@ -108,6 +118,7 @@ class PageMaker:
         self.setter = Setter(self.rng, shelf, words, quick)
         self.documents = DocumentSetter(self.rng, shelf, words, quick)
         self.office = OfficeSetter(self.rng, shelf, words, quick)
+        self.code = CodeSetter(self.rng, shelf, words, self.documents) if train else None
         self.photographed = _PHOTOGRAPHED if train else 0.0
         self.printed = _printed_pages(pack, self.rng) if train else None
 
@@ -199,6 +210,8 @@ class PageMaker:
             if kind.genre == "printed":
                 page, blocks, size = self._printed(width, height, unit)
                 level = SMALLEST if size < DENSITIES[SMALLEST].font[1] else SMALLEST - 1
+            elif self.code is not None and self._is_code(kind):
+                blocks, level = self._coded(self.code, page, kind, unit)
             else:
                 density = DENSITIES[kind.level]
                 most = density.base if kind.grid is None else density.crops
@@ -253,6 +266,21 @@ class PageMaker:
         if self.printed is None:
             raise SystemExit("this pack has no pages of real documents; make one with python -m training.collect")
         return self.printed.page(width, height, unit)
+
+    def _is_code(self, kind: Kind) -> bool:
+        """Whether a page is to be one of program text."""
+        if kind.genre != "document" or (kind.grid is None and kind.level < 2):
+            return False
+        return self.rng.random() < (_CODE_BASE if kind.grid is None else _CODE)
+
+    def _coded(self, code: CodeSetter, page: Image.Image, kind: Kind, unit: float) -> tuple[list[Block], int]:
+        """Draw a page of program text; answers its blocks, and its level by the size of its print."""
+        density = DENSITIES[kind.level if kind.grid is None else SMALLEST]
+        size = self.rng.uniform(*density.font) if kind.grid is None else self.rng.triangular(*_CODE_PX)
+        most = density.base if kind.grid is None else density.crops
+        blocks = code.page(page, int(size * unit), int(_CODE_LEAST_PX * unit), int(most * _LONGER))
+        small = size < DENSITIES[SMALLEST].font[1]
+        return blocks, kind.level if kind.grid is None else SMALLEST if small else SMALLEST - 1
 
     def _filled(self, page: Image.Image, kind: Kind, size: int, most: int, unit: float) -> list[Block]:
         """Draw a page of the kind's genre, body `size` pixels, at most about `most` characters of prose."""
