@@ -6,8 +6,13 @@ page must be kept by the marks that differ.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from training.listings import Listings
 from training.sources import Sources
+
+_REAL = 0.7
+"""Share of what editors show that is lines of files."""
 
 _SHARES = {"file": 0.62, "patch": 0.08, "session": 0.12, "log": 0.12, "made_up": 0.06}
 
@@ -59,13 +64,17 @@ _ARROWS = (": ", " -> ", " = ", " ", "... ")
 
 _RULES = "=====------*+"
 
+Listing = tuple[str, list[str]]
+"""The path of a file, or nothing, and lines, empty ones among them."""
+
 
 class Sessions:
     """Endless source of listings from a pack's program text; made-up ones where the pack has none."""
 
-    def __init__(self, listings: Listings, sources: Sources) -> None:
-        self.listings, self.sources, self.rng = listings, sources, listings.rng
-        self.makers = {
+    def __init__(self, listings: Listings, sources: Sources | None) -> None:
+        self.listings, self.rng = listings, listings.rng
+        self.sources = sources or None
+        self.makers: dict[str, Callable[[int], Listing]] = {
             "file": self.file,
             "patch": self.patch,
             "session": self.session,
@@ -73,22 +82,35 @@ class Sessions:
             "made_up": lambda count: ("", listings.made_up(count)),
         }
 
-    def lines(self, count: int) -> tuple[str, list[str]]:
-        """The path of a file, if it is one of a file, and at most `count` lines, empty ones among them."""
+    def lines(self, count: int) -> Listing:
+        """A listing of at most `count` lines."""
         if not self.sources:
             return "", self.listings.made_up(count)
         return self.makers[self.rng.choices([*_SHARES], [*_SHARES.values()])[0]](count)
 
-    def file(self, count: int) -> tuple[str, list[str]]:
+    def source(self, count: int) -> list[str]:
+        """At most `count` lines for an editor: of a file, or made up."""
+        real = self.sources and self.rng.random() < _REAL
+        return self.file(count)[1] if real else self.listings.made_up(min(count, 25))
+
+    def printed(self, count: int) -> list[str]:
+        """At most `count` lines that a command prints, or prints of a file."""
+        logged = self.sources and self.rng.random() < 0.35
+        return self.log(count)[1] if logged else self.listings.lines(count)
+
+    def _passage(self, count: int) -> Listing:
+        return self.sources.passage(count) if self.sources else ("", self.listings.made_up(count))
+
+    def file(self, count: int) -> Listing:
         """Lines of a file; of a short one, of two or three."""
-        name, lines = self.sources.passage(count)
+        name, lines = self._passage(count)
         while count - len(lines) > max(6, count // 3):
-            lines = [*lines, "", *self.sources.passage(count - len(lines) - 1)[1]]
+            lines = [*lines, "", *self._passage(count - len(lines) - 1)[1]]
         return name, lines
 
-    def patch(self, count: int) -> tuple[str, list[str]]:
+    def patch(self, count: int) -> Listing:
         """Lines of a file, some of which are taken out and others put in."""
-        rng, (name, lines) = self.rng, self.sources.passage(count)
+        rng, (name, lines) = self.rng, self._passage(count)
         place = rng.randint(1, 900)
         hunk = f"@@ -{place},{len(lines)} +{place},{len(lines)} @@ {lines[0].strip()}"
         made = [f"--- a/{name}", f"+++ b/{name}", hunk]
@@ -98,7 +120,7 @@ class Sessions:
             made.append(mark + line if line or mark != " " else "")
         return name, made[first:count]
 
-    def session(self, count: int) -> tuple[str, list[str]]:
+    def session(self, count: int) -> Listing:
         """Commands behind a prompt, and what they print: lines of a file, with numbers before them, or a log."""
         rng, technical = self.rng, self.listings.technical
         word = technical.word
@@ -106,7 +128,7 @@ class Sessions:
         lines = list[str]()
         while len(lines) < count - 1:
             some = rng.randint(1, 8)
-            name, part = self.sources.passage(some)
+            name, part = self._passage(some)
             part = [line for line in part if line]
             first, short = rng.randint(1, 700), name.rsplit("/", 1)[-1]
             kind = rng.random()
@@ -137,13 +159,16 @@ class Sessions:
         path = rng.choice(("‹P›", "‹P›", "'‹P›'", "‹P› (‹i›)", "‹n›"))
         return self.listings.expanded(rng.choice(_TAGS)) + words + rng.choice(_ARROWS) + path
 
-    def log(self, count: int) -> tuple[str, list[str]]:
+    def log(self, count: int) -> Listing:
         """Lines with a few beginnings, in turn or in any order, and paths of files near each other."""
         rng = self.rng
         heads = [self._head() for _ in range(rng.choice((1, 2, 2, 3, 3, 4, 6)))]
-        names = [name for name, _ in rng.choice(self.sources.kinds)]
+        if self.sources:
+            names = [name for name, _ in rng.choice(self.sources.kinds)]
+        else:
+            names = [self.listings.technical.path() for _ in range(12)]
         near = rng.randrange(len(names))
-        names = [names[(near + n) % len(names)] for n in range(rng.randint(3, 12))]
+        names = [names[(near + n) % len(names)] for n in range(rng.randint(4, 30))]
         cut = rng.choice((0, 0, 1, 2, 3))
         in_turn, lines = rng.random() < 0.5, list[str]()
         for number in range(count):

@@ -138,7 +138,9 @@ class CodeSetter(SheetSetter):
         if rng.random() < 0.45:
             blocks += self._between(sheet) if rng.random() < 0.6 else []
             return [*blocks, *self.listing(sheet, look, _FULL), *foot]
-        for _ in range(rng.randint(1, 3)):
+        for _ in range(rng.choice((1, 2, 3, _FULL, _FULL))):
+            if sheet.room <= 0 or sheet.y + 3 * look.leading > sheet.bottom:
+                break
             count = rng.choice((rng.randint(3, 10), rng.randint(6, 25), rng.randint(15, 50)))
             blocks += [*self._between(sheet), *self.listing(sheet, look, count)]
             sheet.y += int(sheet.leading * rng.uniform(0.3, 1.0))
@@ -294,7 +296,7 @@ class CodeSetter(SheetSetter):
                 box = joined(box, ink)
                 tone = grey if piece.kind == "number" else tones.get(piece.kind, 255)
                 if tone < 255:
-                    area = tuple(map(int, ink))
+                    area = int(ink[0]), int(ink[1]), int(ink[2]), int(ink[3])
                     sheet.page.paste(sheet.page.crop(area).point([ink * tone // 255 for ink in range(256)]), area[:2])
                 sheet.room -= len(shown)
             sheet.y += look.leading

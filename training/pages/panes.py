@@ -19,6 +19,7 @@ from training.pages.runs import Placed, Run, break_runs
 from training.pages.sheet import Sheet
 from training.pages.stationery import Maker
 from training.pages.ticked import TickedSetter
+from training.sessions import Sessions
 from training.targets import Block
 from training.words import Words
 
@@ -58,6 +59,7 @@ class PanesSetter(TickedSetter):
         super().__init__(rng, shelf, words, quick_share)
         sans = [name for name in shelf.families if any(part in name.lower() for part in _SANS)]
         self.sans = [name for name in sans if "mono" not in name.lower()] or shelf.families
+        self.sessions = Sessions(self.listings, words.sources)
 
     def _upright(self, faces: list[Face]) -> Face:
         """One of some faces, upright if there is such a one: programs seldom set anything in italics."""
@@ -206,7 +208,9 @@ class PanesSetter(TickedSetter):
         lines = list[Placed]()
         texts: list[str] = []
         while len(texts) < count:
-            texts += [*self.listings.lines(rng.randint(4, 25)), ""]
+            # Mostly one file that is longer than the pane.
+            some = count if self.sessions.sources and rng.random() < 0.5 else rng.randint(4, 25)
+            texts += [*self.sessions.source(some), ""]
         for number, text in enumerate(texts[:count], first):
             typed = self._typed(text, face, font, int(sheet.measure - wide))[:1] if text else []
             line = [(run, at + wide) for run, at in typed[0]] if typed else []
@@ -229,7 +233,7 @@ class PanesSetter(TickedSetter):
         for _ in range(rng.choice((rng.randint(1, 5), _FULL))):
             if sheet.y + leading > sheet.bottom or sheet.room <= 0:
                 break
-            texts = [prompt + self.words.technical.command(), *self.listings.lines(rng.randint(1, 14))]
+            texts = [prompt + self.words.technical.command(), *self.sessions.printed(rng.randint(1, 14))]
             lines = [line for text in texts for line in self._typed(text, face, font, measure)[:2]]
             blocks += self._code_block(sheet, lines, leading)
             sheet.y += leading
