@@ -24,7 +24,7 @@ from leggio.settings.store import SettingsStore
 from leggio.settings.table import WindowSettings, build_parser, given
 from leggio.sources.incoming import arguments
 from leggio.sources.instance import claim, server_name
-from leggio.start_checks import check_display, check_options
+from leggio.start_checks import check_display, check_options, in_flags
 
 
 def data_folder() -> Path:
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         check_options(options)
         check_display(os.environ)
     except UocrError as error:
-        print(f"leggio: {error}", file=sys.stderr)
+        print(f"leggio: {in_flags(error)}", file=sys.stderr)
         return error.exit_code
     application = LeggioApplication(sys.argv[:1])
     files = arguments(options.files, Path.cwd())

@@ -8,9 +8,11 @@ import socket
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Final
 
 from uocr.errors import InvalidRequest, UnreadableFile, UocrError
+from uocr.flags import with_flags
 from uocr.settings import ReadSettings
 
 from leggio.settings.table import RANGES, WindowSettings, given
@@ -39,6 +41,11 @@ def check_options(options: Namespace) -> None:
 
         parse_budget(budget)
     ReadSettings().with_changes(given(options, ReadSettings))
+
+
+def in_flags(problem: UocrError) -> str:
+    """Words for why there is no start; a setting of the command line has the name of its flag."""
+    return with_flags(str(problem), (f.name for table in (WindowSettings, ReadSettings) for f in fields(table)))
 
 
 def check_display(environment: Mapping[str, str], system: str = sys.platform) -> None:

@@ -59,7 +59,7 @@ class ReadSettings:
             if not self.locate.strip():
                 raise InvalidRequest("locate is empty; give the words to find.")
             if self.prompt is not None:
-                raise InvalidRequest("locate is a prompt of its own and cannot be combined with prompt; leave one out.")
+                raise InvalidRequest("locate is a prompt of its own; leave it or the other prompt out.")
             if self.one_pass:
                 raise InvalidRequest("locate looks at one page at a time and cannot be combined with one pass over "
                                      "several; leave one out.")

@@ -111,16 +111,16 @@ def test_files_of_a_second_start_come_into_the_first_window(start, picture):
 def test_settings_on_the_command_line_that_make_no_sense_end_it_with_one_line(start):
     process = start("--dpi", "7").process
     assert process.wait(timeout=30) == 15
-    assert process.stderr.read() == "leggio: dpi is 7; choose 36 to 1200.\n"
+    assert process.stderr.read() == "leggio: --dpi is 7; choose 36 to 1200.\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--threads", "-4"], 15, "threads is -4; choose 0 to 256."),
-        (["--threads", "257"], 15, "threads is 257; choose 0 to 256."),
-        (["--doubt", "100"], 15, "doubt is 100; choose 0 to 99."),
-        (["--text-size", "-1"], 15, "text_size is -1; choose 0 to 40."),
+        (["--threads", "-4"], 15, "--threads is -4; choose 0 to 256."),
+        (["--threads", "257"], 15, "--threads is 257; choose 0 to 256."),
+        (["--doubt", "100"], 15, "--doubt is 100; choose 0 to 99."),
+        (["--text-size", "-1"], 15, "--text-size is -1; choose 0 to 40."),
         (
             ["--memory-budget", "lots"],
             15,
@@ -132,6 +132,7 @@ def test_settings_on_the_command_line_that_make_no_sense_end_it_with_one_line(st
             "The memory budget '30' is 30 bytes, and no model fits into that; give it with a unit, "
             'such as "512 MB" or "4 GB".',
         ),
+        (["--ngram-size", "-2"], 15, "--ngram-size is -2; choose 0 to 2147483647."),
         (["--preset", "giga"], 15, None),
         ([""], 11, 'The name of an input is empty; name a file, or "." for the current folder.'),
     ],

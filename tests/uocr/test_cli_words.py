@@ -10,6 +10,7 @@ from export_samples import page
 from uocr import UnlimitedOCR, demo, errors
 from uocr.cli import options, view
 from uocr.document import Block, Box, FinishReason, Page, Word
+from uocr.flags import with_flags
 
 from tests.conftest import SAMPLES, models_say
 
@@ -109,6 +110,37 @@ def test_a_finish_reason_is_not_explained_by_itself(reason: FinishReason, line: 
 def test_what_the_engine_refuses_names_the_flag(run, command, flags, words) -> None:
     code, _, err = run(*command, *flags)
     assert code == errors.InvalidRequest.exit_code and f"uocr: {words}" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("read", SCREENSHOT, "--dpi", "7"), "--dpi is 7; choose 36 to 1200."),
+        (
+            ("read", SCREENSHOT, "--ngram-window", "99999999"),
+            "--ngram-window is 99999999 ids; with --ngram-size 35 it must be 1 to 65536.",
+        ),
+        (("read", SCREENSHOT, "--locate", "a", "--one-pass"), "--locate looks at one page at a time"),
+        (("check-golden", "tests/golden", "--profile", "q9"), "--profile is 'q9'; choose f32, f16, q8 or q4."),
+        (("check-golden", "tests/golden", "--simd", "mmx"), "--simd is 'mmx'; choose one of"),
+    ],
+)
+def test_what_is_refused_later_names_the_flag_too(run, arguments, words: str) -> None:
+    code, _, err = run(*arguments)
+    assert code == errors.InvalidRequest.exit_code and err.replace("\n", " ").startswith(f"uocr: {words}")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("dpi is 7; choose 36 to 1200.", "--dpi is 7; choose 36 to 1200."),
+        ("text_size is 1; max_size and dpi are not.", "--text-size is 1; max_size and dpi are not."),
+        ("The prompt of text_size holds dpi.", "The prompt of text_size holds dpi."),
+        ("dpi.pdf is a folder.", "dpi.pdf is a folder."),
+    ],
+)
+def test_only_a_refusal_that_begins_with_a_setting_is_told_in_flags(words: str, told: str) -> None:
+    assert with_flags(words, ("dpi", "text_size", "prompt")) == told
 
 
 def test_a_password_that_is_missing_or_wrong_is_one_sentence(run, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_markers_are_refused_by_name(tokenizer: Tokenizer, marker: str) -> None:
     [
         ({"locate": ""}, "locate is empty"),
         ({"locate": " \n"}, "locate is empty"),
-        ({"locate": "a", "prompt": "b"}, "cannot be combined with prompt"),
+        ({"locate": "a", "prompt": "b"}, "leave it or the other prompt out"),
         ({"locate": "a", "one_pass": True}, "cannot be combined with one pass"),
         ({"locate": 5}, "give text"),
     ],
@@ -219,7 +219,7 @@ def test_refusals_are_told_once_and_before_a_page_is_opened(run: Run, knowing: N
     for arguments, words in (
         (("--locate", "a<PAGE>"), "contain <PAGE>, which is a marker"),
         (("--locate", ""), "--locate is empty"),
-        (("--locate", "a", "--prompt", "b"), "--locate is a prompt of its own and cannot be combined with prompt"),
+        (("--locate", "a", "--prompt", "b"), "--locate is a prompt of its own; leave it or the other prompt out"),
     ):
         code, out, err = run(paper, *arguments)
         assert (code, out) == (errors.InvalidRequest.exit_code, "")

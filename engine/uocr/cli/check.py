@@ -68,7 +68,7 @@ def check_golden(
     from uocr.golden import check_golden as run
 
     if profile not in ("f32", "f16", "q8", "q4"):
-        raise errors.InvalidRequest(f"profile is {profile!r}; choose f32, f16, q8 or q4.")
+        raise errors.InvalidRequest(f"--profile is {profile!r}; choose f32, f16, q8 or q4.")
     worst, unequal, count = 0.0, 0, 0
     for result in run(folder, profile=profile, precision=precision, threads=threads, simd=simd):
         count += 1

@@ -10,7 +10,7 @@ import typer
 
 from uocr import bench as benchmarks
 from uocr import models
-from uocr.cli import options, view
+from uocr.cli import view
 
 
 def bench(
@@ -20,7 +20,7 @@ def bench(
     ] = None,
     threads: Annotated[int, typer.Option(help="0: all this process may use.")] = 0,
     precision: Annotated[str, typer.Option(help="fast, integer or exact.")] = "fast",
-    decode_tokens: Annotated[int, typer.Option(help="Tokens to decode.")] = 64,
+    decode_tokens: Annotated[int, typer.Option(min=0, help="Tokens to decode.")] = 64,
     views: Annotated[bool, typer.Option(help="Time the 1024 and 640 views too.")] = True,
     profile: Annotated[bool, typer.Option(help="Show the share of every operator.")] = False,
     trace: Annotated[
@@ -31,20 +31,18 @@ def bench(
     """Measure tokens a second and seconds a view."""
 
     if trace:
-        with options.told_as_flags(("threads", "precision")):
-            return show_trace(random_full, model, threads, precision, decode_tokens, as_json)
+        return show_trace(random_full, model, threads, precision, decode_tokens, as_json)
 
     def measure(path: Path) -> benchmarks.Figures:
         return benchmarks.measure(
             path, threads=threads, precision=precision, decode_tokens=decode_tokens, views=views, profile=profile
         )
 
-    with options.told_as_flags(("threads", "precision")):
-        if random_full is not None:
-            with benchmarks.random_full_model(random_full) as path:
-                figures = measure(path)
-        else:
-            figures = measure(models.resolve(model, None))
+    if random_full is not None:
+        with benchmarks.random_full_model(random_full) as path:
+            figures = measure(path)
+    else:
+        figures = measure(models.resolve(model, None))
     if as_json:
         view.write(json.dumps(figures.as_dict()) + "\n")
         return 0

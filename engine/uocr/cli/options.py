@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from uocr.errors import InvalidRequest
+from uocr.errors import InvalidRequest, UocrError
+from uocr.flags import flag, with_flags
 from uocr.settings import ReadSettings
 
 
@@ -49,21 +49,16 @@ def settings_of(values: Mapping[str, Any]) -> ReadSettings:
                 continue
             value = _numbers(name, value, 4 if name == "region" else None)
         parsed[name] = value
-    with told_as_flags(parsed):
-        return ReadSettings(**parsed)
+    return ReadSettings(**parsed)
 
 
-@contextlib.contextmanager
-def told_as_flags(names: Iterable[str]) -> Iterator[None]:
-    """An InvalidRequest that begins with one of the settings' `names` names the flag instead."""
-    try:
-        yield
-    except InvalidRequest as problem:
-        words = str(problem)
-        for name in names:
-            if words.startswith(f"{name} "):
-                raise InvalidRequest(_flag(name) + words.removeprefix(name)) from None
-        raise
+SETTINGS = (*(f.name for f in fields(ReadSettings)), "threads", "precision", "simd")
+"""Names that a refusal may begin with and that are flags of a command."""
+
+
+def told(problem: UocrError) -> str:
+    """Words for what went wrong; a setting that is refused has the name of its flag."""
+    return with_flags(str(problem), SETTINGS) if isinstance(problem, InvalidRequest) else str(problem)
 
 
 _UNSET = {"pages": "all pages", "preset": "the model's own", "prompt": "the model's own", "region": "the whole page",
@@ -75,22 +70,18 @@ def changed_setting(name: str, then: str, now: str) -> str:
     """Words for a recorded setting that changed, values as JSON or "unknown": a flag's where it has one."""
     if name not in {f.name for f in fields(ReadSettings)} | {"precision"}:
         return f"{name.replace('_', ' ')}: {then} then, {now} now"
-    switch = {"true": _flag(name), "false": _flag("no_" + name)}
+    switch = {"true": flag(name), "false": flag("no_" + name)}
     if then in switch and now in switch:
         return f"{switch[then]} then, {switch[now]} now"
     unset = {"null": _UNSET.get(name, "nothing"), "[]": "nothing"}
-    return f"{_flag(name)}: {unset.get(then, then)} then, {unset.get(now, now)} now"
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
+    return f"{flag(name)}: {unset.get(then, then)} then, {unset.get(now, now)} now"
 
 
 def _numbers(name: str, text: str, count: int | None) -> tuple[int, ...]:
     try:
         numbers = tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise InvalidRequest(f"{_flag(name)} is {text!r}; give whole numbers with commas between them.") from None
+        raise InvalidRequest(f"{flag(name)} is {text!r}; give whole numbers with commas between them.") from None
     if count is not None and len(numbers) != count:
-        raise InvalidRequest(f"{_flag(name)} has {len(numbers)} numbers; give {count}: left,top,right,bottom.")
+        raise InvalidRequest(f"{flag(name)} has {len(numbers)} numbers; give {count}: left,top,right,bottom.")
     return numbers

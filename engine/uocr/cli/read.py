@@ -76,7 +76,6 @@ def read(
         places.check()
         job.files = Files(places, job.settings, quiet=quiet)
     with (
-        options.told_as_flags(("threads", "precision")),
         UnlimitedOCR(
             model,
             quant=quant,

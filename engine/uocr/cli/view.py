@@ -14,6 +14,7 @@ from rich.table import Table
 
 from uocr import markup
 from uocr.characters import clean
+from uocr.cli import options
 from uocr.document import FinishReason, Page
 from uocr.errors import OutputFailed, OverBudget, UocrError
 from uocr.export.content import doubt_of, reasons
@@ -144,7 +145,7 @@ class TextStream:
 
 def error(problem: UocrError) -> None:
     """One line for what went wrong; a refused budget also shows the table it was refused with."""
-    err.print(f"uocr: {problem}", markup=False, style="red")
+    err.print(f"uocr: {options.told(problem)}", markup=False, style="red")
     if isinstance(problem, OverBudget) and problem.estimate:
         err.print(memory_table(problem.estimate))
 
