@@ -71,6 +71,9 @@ _LEAST_LINES, _MOST_LINES = 5, 150
 _LONGEST = 150
 """Characters of a line. A longer one, or one with other characters than the model knows, ends the passage before it."""
 
+_LEGAL = re.compile("copyright|licen[cs]e|warrant|redistribut|free software|permission|merchantab", re.IGNORECASE)
+"""Lines of licences, which stand above a third of all files and would be learned by heart: they end a passage, too."""
+
 _MARKS = 0.085, 0.5
 """Share of marks among a passage's printed characters, least and most: less is a licence or a manual, more is data."""
 
@@ -88,7 +91,7 @@ def passages(text: str) -> Iterator[list[str]]:
     lines, most = list[str](), _MOST_LINES // 2
     for line in [*text.translate(_PLAIN).split("\n"), "\0"]:
         line = line.rstrip().expandtabs(_TAB)
-        usable = len(line) <= _LONGEST and _ALLOWED.issuperset(line)
+        usable = len(line) <= _LONGEST and _ALLOWED.issuperset(line) and not _LEGAL.search(line)
         if not usable or len(lines) >= (_MOST_LINES if line else most):
             yield from _kept(lines)
             lines = []
