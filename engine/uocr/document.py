@@ -88,7 +88,8 @@ class Block:
     picture: str | None = None
     """File name of the cropped picture, relative to the exported document; set by the exporter."""
     printed_tags: tuple[int, ...] = ()
-    """Offsets in `text` of tags ("<td>") that are printed on the page: elsewhere such tags make up a table."""
+    """Offsets in `text` of tags ("<td>"), and in tables of `&`, that are printed on the page: elsewhere such tags make
+    up a table, and a table has entities."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,7 +244,7 @@ class Reader:
         started = events.PageStarted(
             pages[0], views[0], estimate, len(plan.prompt_ids), estimate.visual_rows, estimate.max_new_tokens
         )
-        transcript = _Transcript(pages, self.tokenizer)
+        transcript = _Transcript(pages, self.tokenizer, plain=bool(self.front_end.get("plain_text")))
         with self.engine.begin(plan) as run:
             control.attach(run)
             try:
@@ -300,11 +300,11 @@ class Reader:
 class _Transcript:
     """Tokens of one run to text and blocks, handed to the page that each belongs to."""
 
-    def __init__(self, pages: Sequence[Page], tokenizer: Tokenizer) -> None:
+    def __init__(self, pages: Sequence[Page], tokenizer: Tokenizer, *, plain: bool) -> None:
         self.pages = pages
         self.decoder = tokenizer.stream()
         size = (pages[0].width, pages[0].height) if len(pages) == 1 else (0, 0)
-        self.parser = markup.MarkupParser(*size, expected_pages=len(pages), special=tokenizer.added)
+        self.parser = markup.MarkupParser(*size, expected_pages=len(pages), special=tokenizer.added, plain=plain)
         self.number = 0
 
     @property

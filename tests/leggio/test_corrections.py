@@ -247,3 +247,15 @@ def test_tags_that_are_printed_stay_words_when_their_text_is_corrected(qtbot, wi
     assert block_text(blocks[1]) == "The tags <table> and <td>x</td>."
     window.corrections.take(1, PLAIN)
     assert block_text(blocks[1]) == "Month\tBoats\nMay\t"
+
+
+def test_what_is_printed_in_a_cell_stays_printed_when_its_table_is_corrected(qtbot, window, picture):
+    read_all(qtbot, window, [picture()])
+    blocks = window.model.item(0).page.blocks
+    text = "<table><tr><td>&amp;</td><td><b></td></tr></table>"
+    blocks[1] = Block("table", blocks[1].boxes, text, printed_tags=(15, text.index("<b>")))
+    window.corrections.take(1, text.replace("&amp;", "<b>&amp; or &lt;"))
+    assert block_text(blocks[1]) == "<b>&amp; or &lt;\t<b>"
+    blocks[1] = Block("table", blocks[1].boxes, text)
+    window.corrections.take(1, text.replace("&amp;", "&lt;"))
+    assert block_text(blocks[1]) == "<\t"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
+import re
 from collections.abc import Callable
 
 import pytest
 from export_samples import page
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from uocr import UnlimitedOCR
 from uocr.document import Block, Box, Token
 from uocr.export import to_text
@@ -42,8 +45,8 @@ def m(text: str) -> list[str]:
     return pieces
 
 
-def parsed(text: str, special: dict[int, str] = SPECIAL, cut: bool = False) -> MarkupParser:
-    parser = MarkupParser(special=special)
+def parsed(text: str, special: dict[int, str] = SPECIAL, cut: bool = False, plain: bool = False) -> MarkupParser:
+    parser = MarkupParser(special=special, plain=plain)
     streamed: dict[int, str] = {}
     events = []
     for i, piece in enumerate(m(text)):
@@ -133,6 +136,37 @@ def test_tags_printed_in_a_cell_are_its_text():
     (table,) = parts_of(block)[0]
     assert isinstance(table, Table)
     assert [plain(line) for cell in table.rows[0] for line in cell.lines] == ["<td>", "<tr> or </tr>"]
+
+
+PRINTED = ("Write &amp; for &, &lt;td&gt; for <td>", "a < b > c", "use <br> or <br/>", "H<sub>2</sub>O, <b>bold</b>",
+           "&nbsp; &#38; &copy", "&amp;amp;", '<a href="b&amp;c">', "AT&T", "<!-- x --> <p>")  # fmt: skip
+"""What stands on pages about HTML."""
+
+
+def rendered(markdown: str) -> str:
+    """What a reader of CommonMark sees, tables as cells parted by bars."""
+    html_ = MarkdownIt("commonmark").enable("table").render(markdown)
+    return html.unescape(re.sub("<[^>]+>", "", html_.replace("</td>", "|").replace("</th>", "|"))).strip()
+
+
+@pytest.mark.parametrize("shown", PRINTED)
+def test_pages_about_html_say_in_every_format_what_stands_on_them(shown: str) -> None:
+    prose = [page(*blocks_of(TAG + shown, plain=True))]
+    assert to_text(prose, "txt").strip() == rendered(to_text(prose, "md")) == shown
+    assert f'<p dir="auto">{html.escape(shown, quote=False)}</p>' in to_text(prose, "html")
+    cells = f"<table>{{<tr>}}{{<td>}}{shown}{{</td>}}{{<td>}}2{{</td>}}{{</tr>}}</table>"
+    for label in ("text", "table"):
+        table = [page(*blocks_of(f"{{<|det|>}}{label} [1, 2, 3, 4]{{<|/det|>}}" + cells, plain=True))]
+        assert to_text(table, "txt").strip() == f"{shown}\t2"
+        assert [cell.strip() for cell in rendered(to_text(table, "md")).split("|")] == [shown, "2", ""]
+        assert f"<td>{html.escape(shown, quote=False)}</td><td>2</td>" in to_text(table, "html")
+        assert page_from_record(json.loads(json.dumps(page_record(table[0])))).blocks == table[0].blocks
+
+
+def test_a_model_that_writes_tags_and_entities_in_cells_means_them() -> None:
+    (block,) = blocks_of(TAG + "<table>{<tr>}{<td>}x<sup>2</sup> &lt;br> a<br>b <b>c</b>{</td>}{</tr>}</table>")
+    assert block.printed_tags == ()
+    assert to_text([page(block)], "txt").strip() == "x^2 <br> a b c"
 
 
 def test_a_vocabulary_without_tags_of_tables_cannot_tell():

@@ -10,7 +10,7 @@ from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QKeyEvent, QUndoCom
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from uocr.document import Block
 from uocr.markup.grid import begins_rows
-from uocr.markup.tables import tags_in
+from uocr.markup.tables import printed_again, tags_in
 
 from leggio.pages.items import PageItem, Reading
 
@@ -107,7 +107,10 @@ class CorrectBlock(PageStep):
         assert item.page is not None
         self._index, self._changed = index, changed
         self._before = item.page.blocks[index]
-        printed = tags_in(text) if self._before.printed_tags and not begins_rows(text) else ()
+        printed: tuple[int, ...] = ()
+        if self._before.printed_tags:
+            table = begins_rows(text)
+            printed = printed_again(self._before.text, self._before.printed_tags, text) if table else tags_in(text)
         self._after = dataclasses.replace(self._before, text=text, words=[], confidence=None, printed_tags=printed)
 
     def redo(self) -> None:

@@ -12,7 +12,7 @@ from uocr.errors import ConversionError
 
 _KNOWN = {"name", "prompts", "prompt_ids", "trained_presets", "default_preset", "multi_page", "multi_page_most",
           "locate_most", "crop_grids", "digits", "min_font_px", "integer_activations", "confidence_threshold",
-          "read_again_below", "ngram", "languages", "description"}
+          "read_again_below", "ngram", "languages", "plain_text", "description"}
 
 
 def settings_for(dialect: str, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -27,7 +27,8 @@ Schema "leggio-reading", version 1. Times are seconds, memory bytes, boxes [left
 A page is `unsure` when its confidence is below the model's threshold, and `blank` when nothing was found to read;
 `has_ink` tells then whether ink stands there nevertheless. A page that was read twice (`readings`) is the reading
 `kept_reading`; its `timings` count the work of both. `notice` is what the other formats print with the page.
-A block's `text` has its tables as HTML; tags at its `printed_tags` are printed on the page and belong to no table.
+A block's `text` has its tables as HTML; tags at its `printed_tags` are printed on the page and belong to no table, nor
+is an `&` there the beginning of an entity.
 
 `complete`, `blank`, `unsure`, `notice`, `text`, `boxes_px`, `tokens_per_second` and a page's `confidence` are derived
 and ignored on reading. Numbers that JSON lacks are the strings "NaN", "Infinity" and "-Infinity". A new

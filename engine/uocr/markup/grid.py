@@ -80,18 +80,23 @@ _TAG = re.compile(
 _BEGUN_ROWS = re.compile(r"<table(?:\s[^<>]*)?>\s*<(?:thead|tbody|caption|tr|td|th)\b", re.IGNORECASE)
 _TABLE_END = re.compile(r"</table\s*>\s*\Z", re.IGNORECASE)
 _BEGUN_TAG = re.compile(r"<(?:/|/?[a-z]+)\Z", re.IGNORECASE)
+_MASKS = {"<": PRINTED, "&": "&amp;"}
 _SPAN = re.compile(r"(colspan|rowspan)\s*=\s*[\"']?\s*([0-9]{1,9})", re.IGNORECASE)
 
 
 def clean_text(block: Block) -> tuple[str, int]:
-    """The block's text with its printed tags masked and odd characters replaced, and how many of these there were."""
+    """The block's text with its printed tags masked and odd characters replaced, and how many of these there were.
+
+    A printed `&`, which only tables have, becomes an entity, as it would be in HTML.
+    """
     pieces, start = [], 0
     for offset in block.printed_tags:
-        if block.text.startswith("<", offset):
-            pieces.append(clean(block.text[start:offset]))
+        mask = _MASKS.get(block.text[offset:offset + 1])
+        if mask is not None:
+            pieces += [clean(block.text[start:offset]), (mask, 0)]
             start = offset + 1
     pieces.append(clean(block.text[start:]))
-    return PRINTED.join(text for text, _ in pieces), sum(count for _, count in pieces)
+    return "".join(text for text, _ in pieces), sum(count for _, count in pieces)
 
 
 def split_tables(text: str) -> list[tuple[bool, str]]:

@@ -62,7 +62,8 @@ class MarkupParser:
     known). `expected_pages`: how many page pictures the model was shown. `pages` then has exactly that
     many: text before the first `<PAGE>` belongs to the first page, or is the first page when exactly one
     mark is missing; text after surplus marks joins the last page. None: as many pages as the marks say.
-    `special`: text of the vocabulary's tokens that are no text, by id; see `Marks`.
+    `special`: text of the vocabulary's tokens that are no text, by id; see `Marks`. `plain`: beside those and the tags
+    of tables the model writes what is printed, neither tags for how text looks nor entities.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class MarkupParser:
         *,
         expected_pages: int | None = None,
         special: Mapping[int, str] | None = None,
+        plain: bool = False,
     ) -> None:
         if expected_pages is not None and expected_pages < 1:
             raise ValueError(f"expected_pages is {expected_pages}, must be at least 1")
@@ -79,6 +81,7 @@ class MarkupParser:
         self._expected = expected_pages
         self._spans = TokenSpans()
         self._marks = Marks(special)
+        self._plain = plain
         self._received = 0  # characters pushed so far
         self._buffer = ""  # the unsettled end of the output
         self._offset = 0  # place of _buffer[0] in the output
@@ -312,7 +315,8 @@ class MarkupParser:
         block, self._block, self._block_has_tag = self._block, None, False
         if block is not None:
             block.text = "".join(self._text)
-            block.printed_tags = self._tables.printed(block.text, block.label, self._marks.cell_tags)
+            tags = self._marks.cell_tags
+            block.printed_tags = self._tables.printed(block.text, block.label, tags, plain=self._plain)
             block.words = words_of(block.text, self._place, self._spans, block.printed_tags)
             if block.text:
                 tokens = self._spans.touching(self._place(0), self._place(len(block.text) - 1) + 1)

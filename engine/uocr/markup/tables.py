@@ -11,6 +11,10 @@ from bisect import bisect_right
 from collections.abc import Collection
 
 _TAG = re.compile(r"</?(?:(table|thead|tbody|tfoot|caption|tr|td|th)|br|sup|sub)(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_INLINE = re.compile(
+    r"(?=(</?(?:br|sup|sub|b|i|u|em|strong|p|div|span|font|a)(?:\s[^<>]*)?/?>|&))[<&]", re.IGNORECASE
+)
+"""Tags inside a line or cell, and what an entity begins with. Entities are looked for in tables alone."""
 _TABLE = re.compile(r"<(/?)table\b", re.IGNORECASE)
 _CLOSING = len("</table")
 _BEFORE_ROWS = re.compile(
@@ -47,19 +51,32 @@ class Tables:
                     self._bounds.append(length - len(seen) + tag.end())
         self._tail = seen[-_TAIL:]
 
-    def printed(self, text: str, label: str, cell_tags: Collection[str]) -> tuple[int, ...]:
-        """Offsets of the tags in the whole `text` that are printed on the page.
+    def printed(self, text: str, label: str, cell_tags: Collection[str], *, plain: bool = False) -> tuple[int, ...]:
+        """Offsets of the tags, and in tables of the `&`, in the whole `text` that are printed on the page.
 
         cell_tags: the tags that the vocabulary has as tokens; without any, none can be told from a table's. In a
-        block labelled "table" whatever else looks like a tag is what is left of one.
+        block labelled "table" whatever else looks like a tag of one is what is left of it. plain: beside the tags of
+        tables the model writes what is printed and nothing else.
         """
         if not cell_tags:
             return ()
-        outside = () if label == "table" else [tag for tag in tags_in(text) if not bisect_right(self._bounds, tag) % 2]
+        outside = () if label == "table" else [tag for tag in tags_in(text) if not self._in_table(tag)]
         spelled = [
             tag.start() for tag in _TAG.finditer(text) if tag.group() in cell_tags and tag.start() not in self.tags
         ]
-        return tuple(sorted({*outside, *spelled}))
+        inline = [
+            found.start() for found in _INLINE.finditer(text) if found[1] != "&" or self._in_table(found.start())
+        ]
+        return tuple(sorted({*outside, *spelled, *(inline if plain else ())}))
+
+    def _in_table(self, offset: int) -> bool:
+        return bool(bisect_right(self._bounds, offset) % 2)
+
+
+def printed_again(before: str, printed: Collection[int], text: str) -> tuple[int, ...]:
+    """Offsets in `text`, a person's correction of a table, of what was `printed` in the text `before` as well."""
+    spelled = {found[1] for found in _INLINE.finditer(before) if found.start() in printed}
+    return tuple(found.start() for found in _INLINE.finditer(text) if found[1] in spelled)
 
 
 def tags_in(text: str) -> tuple[int, ...]:
@@ -69,7 +86,7 @@ def tags_in(text: str) -> tuple[int, ...]:
 
 
 def masked(text: str, printed: Collection[int], mask: str) -> str:
-    """`text` with `mask`, one character, in place of the `<` of its printed tags."""
+    """`text` with `mask`, one character, in place of the first one of whatever is `printed`."""
     if not printed:
         return text
     characters = list(text)
