@@ -22,9 +22,11 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _WORD = re.compile(r"\w")
 _LABEL_ALONE = re.compile(r"\s*+[\w-]{1,64}\s*+\Z")
 _GRAMMAR = re.compile(
-    # Label and boxes at the start of a tag that went wrong, maybe unfinished. Nothing is tried twice: possessive.
-    r"\s*+(?:[^\W\d][\w-]{0,63}+\s*+)?"
-    r"(?:\[[\[\s]*+(?:[+-]?[\d.]++(?:\s*+,\s*+[+-]?[\d.]++)*+\s*+,?+|\Z)[\s\]]*+,?+\s*+)++"
+    # Label and boxes at the start of a tag that went wrong, maybe unfinished, whatever numbers are missing. A number
+    # belongs to them behind a bracket or a comma, a bracket before a number or a comma. Nothing is tried twice:
+    # possessive.
+    r"\s*+(?:[^\W\d][\w-]{0,63}+\s*+)?(?=\[)"
+    r"(?:(?:\[[\[\s]*+(?=[+-]?[\d.,]|\Z)|,\s*+)(?:[+-]?[\d.]++)?+\s*+|\]\s*+)++"
 )
 _BEGUN_BOXES = re.compile(r"[\[\]0-9\s,.+-]*")
 
