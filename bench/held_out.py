@@ -2,11 +2,9 @@
 
 Reads the same generated pages (four densities in turn) with a model file in FAST precision and with the checkpoint's
 weights in float32 in PyTorch (extra `parity`), and compares character errors, paired by page, and boxes. Both sides
-decode greedily without the repeat guard, which PyTorch's side has not; pages that loop for that are told apart.
-Where a side's own first reading is less likely than the model's `read_again_below`, that side reads the page a second
-time with margins and keeps the likelier reading, by the product's rules; the bounds are held to that, and first
-readings are told beside it. Readings are kept page by page in the folder, so that an interrupted run goes on where it
-was.
+read as the product does: greedily, with the repeat guard and the loop verdict, and a second time with margins where a
+side's own first reading calls for it. The bounds are held to the readings that are kept; first readings are told beside
+them. Readings are kept page by page in the folder, so that an interrupted run goes on where it was.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +24,7 @@ from uocr import UnlimitedOCR, document, models, rereading
 from uocr.document import Block, Box, FinishReason, Token
 from uocr.markup import MarkupParser
 from uocr.score import bootstrap_difference, box_iou, character_errors, same_box
+from uocr.settings import ReadSettings
 from uocr.views import make_views
 
 from bench.quality.generated import in_turn
@@ -63,10 +62,59 @@ class Pair:
     """Whether the side made a second reading, and this is of the likelier one."""
 
 
-class TorchReader:
-    """The checkpoint's weights in float32."""
+PERIOD = 4
+"""Ids that repeat at once with a period of at most this may go on for the guard's `cycle` ids."""
 
-    def __init__(self, checkpoint: Path, threads: int) -> None:
+
+def banned(ids: Sequence[int], size: int, window: int, cycle: int) -> set[int]:
+    """Ids that the repeat guard keeps from coming next: those that would end a copy of `size` ids (`cycle` for the
+    shortest periods) whose original began within the last `window` ids."""
+    found = set()
+    for distance in range(1, min(window - size + 1, len(ids)) + 1):
+        known = (cycle or size if distance <= PERIOD else size) - 1
+        # Compared from the newest id on: nearly always the first pair says no.
+        if len(ids) >= known + distance and all(ids[-n] == ids[-n - distance] for n in range(1, known + 1)):
+            found.add(ids[-distance])
+    return found
+
+
+class Guard:
+    """The repeat guard and the loop verdict over pages decoded together, as a hook of the head: what it bans gets no
+    logit, and a page that goes in circles is ended."""
+
+    def __init__(self, pages: int, end: int, rules: Mapping[str, int]) -> None:
+        settings = ReadSettings()
+        self.hits, self.history, self.end = settings.loop_guard_hits, settings.loop_history, end
+        self.size, self.window, self.cycle = rules.get("size", 35), rules.get("window", 128), rules.get("cycle", 0)
+        self.live = list(range(pages))
+        self.ids: list[list[int]] = [[] for _ in range(pages)]
+        self.acted: list[list[bool]] = [[] for _ in range(pages)]
+
+    def looped(self, page: int) -> bool:
+        return sum(self.acted[page][-self.history:]) >= self.hits
+
+    def __call__(self, module: object, inputs: object, logits: Any) -> Any:
+        """Logits [pages still decoded, vocabulary] as the choice is made from them."""
+        if len(logits) < len(self.live):  # pages that have ended leave the batch now and then
+            self.live = [page for page in self.live if self.end not in self.ids[page]]
+        logits, best = logits.clone(), logits.argmax(-1).tolist()
+        for place, page in enumerate(self.live):
+            if self.end in self.ids[page]:
+                continue
+            if self.looped(page):
+                logits[place, self.end] = float("inf")
+            else:
+                bans = banned(self.ids[page], self.size, self.window, self.cycle)
+                logits[place, list(bans)] = -float("inf")
+                self.acted[page].append(best[place] in bans)
+            self.ids[page].append(int(logits[place].argmax()))
+        return logits
+
+
+class TorchReader:
+    """The checkpoint's weights in float32. `rules`: the front end's `ngram`."""
+
+    def __init__(self, checkpoint: Path, threads: int, rules: Mapping[str, int]) -> None:
         import torch
 
         from bench.golden import load
@@ -74,7 +122,7 @@ class TorchReader:
 
         if threads:
             torch.set_num_threads(threads)
-        self.torch, self.net = torch, load(checkpoint)
+        self.torch, self.net, self.rules = torch, load(checkpoint), rules
         self.vocabulary = Vocabulary(checkpoint / "tokenizer.json")
 
     def read(self, pages: Sequence[Page]) -> list[document.Page]:
@@ -90,17 +138,21 @@ class TorchReader:
         return kept
 
     def _read(self, pictures: Sequence[Image.Image], sizes: Sequence[tuple[int, int]]) -> list[document.Page]:
+        guard = Guard(len(pictures), self.vocabulary.end, self.rules)
         with self.torch.inference_mode():
             rows = self.torch.cat([self._look(picture) for picture in pictures])
+            hook = self.net.lm_head.register_forward_hook(guard)
             ids = self.net.generate(rows, self.vocabulary.prompt, MOST)
+            hook.remove()
             chances = [self._logprobs(rows[n:n + 1], row) for n, row in enumerate(ids)]
-        return [self._page(*one) for one in zip(sizes, ids, chances, strict=True)]
+        return [self._page(sizes[n], row, chances[n], guard.acted[n], guard.looped(n)) for n, row in enumerate(ids)]
 
-    def _page(self, size: tuple[int, int], ids: list[int], logprobs: list[float]) -> document.Page:
+    def _page(self, size: tuple[int, int], ids: list[int], logprobs: list[float], acted: list[bool],
+              looped: bool) -> document.Page:
         ended, text = ids[-1] == self.vocabulary.end, self.vocabulary.decode(ids)
-        tokens = [Token(token, logprob) for token, logprob in zip(ids, logprobs, strict=True)]
-        return document.Page("", 0, *size, blocks=blocks_of(text), raw_text=text, tokens=tokens[:len(ids) - ended],
-                             finish_reason=FinishReason.EOS if ended else FinishReason.LENGTH)
+        tokens = [Token(*one) for one in zip(ids[:len(ids) - ended], logprobs, acted, strict=False)]
+        finish = FinishReason.LOOP if looped else FinishReason.EOS if ended else FinishReason.LENGTH
+        return document.Page("", 0, *size, blocks=blocks_of(text), raw_text=text, tokens=tokens, finish_reason=finish)
 
     def _logprobs(self, rows: Any, ids: list[int]) -> list[float]:
         """Natural log-probabilities of generated ids behind visual rows [1, N, C]."""
@@ -203,11 +255,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
                              "checkpoint": weights_hash(args.checkpoint)}
     args.out.mkdir(parents=True, exist_ok=True)
     kept = args.out / "held-out-readings.jsonl"
-    torch_reader = TorchReader(args.checkpoint, args.threads)
     begin = time.monotonic()
     with UnlimitedOCR(path, threads=args.threads) as ocr:
+        torch_reader = TorchReader(args.checkpoint, args.threads, ocr.front_end.get("ngram", {}))
         below = rereading.read_again_below(ocr.front_end)
-        both = resumed(kept, facts | {"read_again_below": below})
+        both = resumed(kept, facts | {"read_again_below": below, "guard": torch_reader.rules})
         pages = list(in_turn(cache, args.pages))[len(both):]
         for part in (pages[n:n + BATCH] for n in range(0, len(pages), BATCH)):
             for page, theirs in zip(part, torch_reader.read(part), strict=True):
@@ -224,8 +276,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 def read_both(ocr: UnlimitedOCR, torch_reader: TorchReader, page: Page, theirs: document.Page, below: float) -> Both:
     """A page of which `theirs` is PyTorch's first reading; each side goes by its own first reading."""
     def read(again: bool) -> document.Page:
-        return ocr.read(page.picture, preset="base", max_new_tokens=MOST, ngram_size=0, loop_history=0,
-                        read_again=again).pages[0]
+        return ocr.read(page.picture, preset="base", max_new_tokens=MOST, read_again=again).pages[0]
 
     mine = read(again=False)
     return compare(page, mine, theirs), compare(

@@ -112,16 +112,16 @@ def held_out(report: dict[str, Any]) -> str:
     twice = ""
     if first:
         twice = (
-            "Either side reads a page a second time, with margins, where the mean probability of a token of its own "
-            f"first reading is below {report['read_again_below']}, and keeps the likelier reading, as the product "
-            f"does: the engine {report['read_twice'][0]} pages, PyTorch {report['read_twice'][1]}. The bounds are held "
-            "to that. ")
+            " Both sides read as the product does, with its repeat guard: either reads a page a second time, with "
+            "margins, where in its own first reading the guard had to act or the mean probability of a token is below "
+            f"{report['read_again_below']}, and keeps the likelier reading; the engine {report['read_twice'][0]} "
+            f"pages, PyTorch {report['read_twice'][1]}. The bounds are held to that.")
     return (
         f"## The engine against the PyTorch weights\n\n{report['pages']} held-out pages, {report['characters']:,} "
         f"characters: `{report['model']['name']}` in {report['model']['quantisation']}, "
         f"{report['model']['precision'].upper()}, and the same "
-        f"checkpoint in float32 in PyTorch (weights {report['checkpoint'][:16]}). Neither side has the repeat guard "
-        f"here. {twice}Character errors in percent:\n\n"
+        f"checkpoint in float32 in PyTorch (weights {report['checkpoint'][:16]}).{twice} Character errors "
+        f"in percent:\n\n"
         + table(head, rows)
         + f"\n\nDifference, with the 95 % interval of the paired bootstrap: {told(report)} (upper end allowed: "
         f"{report['bound']})."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +36,7 @@ class Played:
         self.first, self.kept, self.asked = first, replace(kept, readings=2), 0
 
     def read(self, _: Path, *, read_again: bool, **settings: object) -> SimpleNamespace:
-        assert (settings["ngram_size"], settings["loop_history"]) == (0, 0)
+        assert settings.keys() == {"preset", "max_new_tokens"}, "the guard as every day"
         self.asked += read_again
         return SimpleNamespace(pages=[self.kept if read_again else self.first])
 
@@ -102,28 +101,48 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     return replace(PAGE, picture=path)
 
 
-def test_pytorch_tells_the_probabilities_that_the_engine_tells(
-        checkpoint: Path, page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What decides about a second reading is the same on both sides."""
+@pytest.mark.parametrize("rules", [
+    pytest.param({"size": 35, "window": 128, "cycle": 16}, id="as the built-in model"),
+    pytest.param({"size": 9, "window": 40}, id="no rule for short periods"),
+    pytest.param({"size": 3, "window": 90, "cycle": 2}, id="few ids")])
+def test_pytorch_writes_what_the_engine_writes_guard_and_all(
+        checkpoint: Path, page: Page, tmp_path: Path, rules: dict[str, int]) -> None:
+    """An untrained network goes in circles: the guard acts, and what decides about a second reading is the same."""
     from uocr.convert import convert_checkpoint
 
-    monkeypatch.setattr(held_out, "MOST", 40)
     model = tmp_path / "tiny.uocr"
-    convert_checkpoint(checkpoint, model, "f32")
+    convert_checkpoint(checkpoint, model, "f32", front_end={"ngram": rules})
     with UnlimitedOCR(model, precision="exact") as ocr:
-        mine = ocr.read(page.picture, preset="base", max_new_tokens=40, ngram_size=0, loop_history=0,
-                        read_again=False).pages[0]
-    side = held_out.TorchReader(checkpoint, 0)
-    theirs, beside = side.read([page, page])
+        mine = ocr.read(page.picture, preset="base", max_new_tokens=held_out.MOST, read_again=False).pages[0]
+    theirs, beside = held_out.TorchReader(checkpoint, 0, rules).read([page, page])
     assert [t.id for t in mine.tokens] == [t.id for t in theirs.tokens]
+    assert [t.guard_acted for t in mine.tokens] == [t.guard_acted for t in theirs.tokens]
     assert [t.logprob for t in theirs.tokens] == pytest.approx([t.logprob for t in mine.tokens], abs=1e-3)
-    assert beside.tokens == theirs.tokens and theirs.finish_reason is mine.finish_reason
-    assert max(t.logprob for t in theirs.tokens) < math.log(0.9), "nothing is sure"
+    assert (mine.finish_reason, theirs.finish_reason) == (FinishReason.LOOP, FinishReason.LOOP)
+    assert beside.tokens == theirs.tokens and any(t.guard_acted for t in theirs.tokens)
+
+
+def test_pages_that_ended_leave_the_batch_and_the_guard_keeps_the_others_apart() -> None:
+    torch = pytest.importorskip("torch")
+    guard = held_out.Guard(3, 0, {"size": 2, "window": 9})
+
+    def step(*wanted: int) -> list[int]:
+        """What is chosen where each page still decoded wants an id most, and the next one after it."""
+        logits = torch.zeros(len(wanted), 9)
+        for place, token in enumerate(wanted):
+            logits[place, token], logits[place, token + 1] = 2.0, 1.0
+        return guard(None, (), logits).argmax(-1).tolist()
+
+    assert step(1, 0, 5) == [1, 0, 5]
+    assert step(2, 3, 5) == [2, 3, 5], "the page that ended is still there, and nothing can repeat yet"
+    assert step(1, 5) == [1, 6], "the second place is the third page now"
+    assert step(2, 5) == [3, 5], "1 was followed by 2 before"
+    assert guard.acted == [[False, False, False, True], [False], [False, False, True, False]]
 
 
 def test_pytorchs_second_reading_is_of_the_page_with_margins(
         checkpoint: Path, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    side = held_out.TorchReader(checkpoint, 0)
+    side = held_out.TorchReader(checkpoint, 0, {})
     seen: list[tuple[int, int]] = []
     second = reading(TRUTH, -0.5, Box(115, 250, 307, 750))
 
