@@ -15,6 +15,7 @@ from PIL import Image
 
 from uocr.document import BOX_SCALE, Box, Page
 from uocr.ink import grey_of, ink_of
+from uocr.overrun import told_of
 from uocr.paper import beside_the_sheet
 
 _CELL = 8
@@ -50,7 +51,8 @@ class Audit:
     """What a person should look at."""
 
     missed: list[Box] = field(default_factory=list)
-    """Regions with ink outside every box, top to bottom; empty when no block tells where its text stands."""
+    """Regions with ink outside every box, top to bottom; empty when no block tells where its text stands. Where
+    lines go on beside a box and its text is long enough for that, the box was a little short: nothing is missed."""
     invented: list[int] = field(default_factory=list)
     """Places in `page.blocks` of blocks with boxes where the page has no ink."""
 
@@ -65,7 +67,8 @@ def audit(page: Page, image: Image.Image) -> Audit:
     result = Audit()
     height, width = ink.shape
 
-    outside = ink & ~_runs(ink) & ~_runs(ink.T).T
+    strokes = ink & ~_runs(ink) & ~_runs(ink.T).T
+    outside = strokes.copy()
     for i, block in enumerate(page.blocks):
         found = False
         for box in block.boxes:
@@ -77,6 +80,8 @@ def audit(page: Page, image: Image.Image) -> Audit:
             result.invented.append(i)
     if any(block.boxes for block in page.blocks) or not any(block.text.strip() for block in page.blocks):
         boxes = [box.pixels(width, height) for block in page.blocks for box in block.boxes]
+        if outside.any():
+            outside &= ~told_of(strokes, page.blocks)
         if outside.any():
             outside &= ~beside_the_sheet(grey, boxes)
         result.missed = [_box(region, width, height) for region in _joined(_regions(outside), boxes)]

@@ -148,6 +148,74 @@ def test_a_block_with_several_boxes_is_invented_only_when_all_are_empty():
     assert audit(page(one_empty, all_empty, *blocks(boxes)), image) == Audit([], [1])
 
 
+# -- boxes that end before their text does -------------------------------------------------------------------------
+
+PROSE = [
+    "The harbour office opens at nine and closes",
+    "when the last boat has come in for the night.",
+    "Tickets are sold on board; children below six",
+    "travel free of charge, dogs do so on a lead.",
+]
+
+
+def paragraphs(count: int, size: float = 22, column: int = 0) -> tuple[Image.Image, list[Block]]:
+    """A page of `count` paragraphs of PROSE, each with its text and its true box; column: pixels that it begins at."""
+    image = Image.new("L", SIZE, 255)
+    pen, font = ImageDraw.Draw(image), ImageFont.load_default(size)
+    made = []
+    for number in range(count):
+        place, text = (100 + column, 200 + 300 * number), "\n".join(PROSE)
+        pen.multiline_text(place, text, 0, font=font, spacing=10)
+        box = pen.multiline_textbbox(place, text, font=font, spacing=10)
+        left, top, right, bottom = (v / side * BOX_SCALE for v, side in zip(box, SIZE * 2, strict=True))
+        whole = Box(round(left), round(top), round(right), round(bottom))
+        made.append(Block("text", (whole,), text.replace("\n", " ")))
+    return image, made
+
+
+def narrowed(block: Block, share: float, *, text: bool = False, left: bool = False) -> Block:
+    """`block` with that share of its box, which ends or, left, begins too far inside; text: and of its lines."""
+    (box,) = block.boxes
+    width = round(share * (box.x2 - box.x1))
+    box = Box(box.x2 - width, box.y1, box.x2, box.y2) if left else Box(box.x1, box.y1, box.x1 + width, box.y2)
+    return Block(block.label, (box,), block.text[:round(share * len(block.text))] if text else block.text)
+
+
+@pytest.mark.parametrize("size", [14, 22, 30])
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("share", [0.9, 0.75, 0.5])
+def test_where_lines_go_on_beside_a_box_and_its_text_does_too_nothing_is_missed(size, share, left):
+    image, made = paragraphs(4, size)
+    made[2] = narrowed(made[2], share, left=left)
+    assert audit(page(*made), image) == Audit()
+
+
+@pytest.mark.parametrize("size", [14, 22, 30])
+@pytest.mark.parametrize("share", [0.6, 0.4])
+def test_where_the_text_ends_with_the_box_the_rest_of_its_lines_is_missed(size, share):
+    image, made = paragraphs(4, size)
+    (whole,) = made[2].boxes
+    made[2] = narrowed(made[2], share, text=True)
+    (missed,) = audit(page(*made), image).missed
+    assert abs(missed.x2 - whole.x2) < 15 and missed.x1 > made[2].boxes[0].x2 and missed.y1 < whole.y1 + 15
+
+
+def test_the_only_paragraph_of_a_page_may_have_a_short_box_but_no_short_text():
+    image, (block,) = paragraphs(1)
+    assert audit(page(narrowed(block, 0.9)), image) == Audit()
+    assert len(audit(page(narrowed(block, 0.6, text=True)), image).missed) == 1
+
+
+def test_a_column_beside_paragraphs_that_were_read_is_missed():
+    image, made = paragraphs(4)
+    other, beside = paragraphs(4, column=520)
+    image = Image.fromarray(np.minimum(np.array(image), np.array(other)))
+    assert audit(page(*made, *beside), image) == Audit()
+    assert_missed(audit(page(*made, *beside[:1], *beside[2:]), image), beside[1].boxes[0])
+    found = audit(page(narrowed(made[1], 0.9), *made[:1], *made[2:], *beside[:1], *beside[2:]), image)
+    assert_missed(found, beside[1].boxes[0])
+
+
 def test_text_without_boxes_tells_nothing():
     image, _ = drawn()
     assert audit(page(Block("text", (), "all the text of the page")), image) == Audit()

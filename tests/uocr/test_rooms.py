@@ -18,7 +18,7 @@ ORDER = (
     # from a file to the model's input
     "sources", "views", "prompt", "settings", "advice",
     # from the model's output to a page
-    "markup", "events", "ink", "paper", "audit", "rereading", "reading",
+    "markup", "events", "ink", "overrun", "paper", "audit", "rereading", "reading",
     # pages into files
     "export", "journal", "score",
     # models
