@@ -12,7 +12,7 @@ from typing import Any
 
 from PIL import Image
 
-from . import advice, errors, events, markup, native, rereading
+from . import advice, errors, events, foreign, languages, markup, native, rereading
 from .audit import audit
 from .control import Control
 from .document import BOX_SCALE, SECOND_CANCELLED, Block, Box, FinishReason, Page, Timings, Token
@@ -127,6 +127,7 @@ class Reader:
         if again and rereading.looks_lost(page, rereading.read_again_below(self.front_end)):
             yield from self._read_again(page, picture, views, plan, notes, control)
         _look_for_ink(page, lambda: picture)
+        self._note_language(page)
         _move_blocks(page.blocks, to_page)
         yield events.PageFinished(page)
 
@@ -185,6 +186,7 @@ class Reader:
         )
         for page, image in zip(pages, images, strict=True):
             _look_for_ink(page, image)
+            self._note_language(page)
             yield events.PageFinished(page)
 
     def _admit_page(self, views: ViewPlan, plan: native.Plan, settings: ReadSettings) -> None:
@@ -216,6 +218,15 @@ class Reader:
         if asked and self.front_end.get("prompt_ids") and asked not in own and IMAGE_MARK + asked not in own:
             own_prompt = default_prompt(self.front_end)
             page.problems.append(f"The model was trained with the prompt {own_prompt!r} alone; leave prompt out.")
+
+    def _note_language(self, page: Page) -> None:
+        read = languages.codes(self.front_end)
+        texts = [block.text for block in page.blocks] if read and page.located is None else []
+        if (name := foreign.language(texts, read)) is not None:
+            page.problems.append(
+                f"The text may be {name}, which the model was not trained to read; letters may be wrong though the "
+                "model is sure of them."
+            )
 
     def _note_many(self, pages: Sequence[Page]) -> None:
         """A pass over more pages than the model was trained with is read; its first page says so."""

@@ -13,8 +13,8 @@ ROOT = Path(uocr.__file__).parent
 TRAINING = Path(__file__).parents[2] / "training"
 ORDER = (
     # what everything stands on
-    "errors", "characters", "control", "flags", "languages", "document", "modelconfig", "modelfile", "tokenizer",
-    "native",
+    "errors", "characters", "control", "flags", "foreign", "languages", "document", "modelconfig",
+    "modelfile", "tokenizer", "native",
     # from a file to the model's input
     "sources", "views", "prompt", "settings", "advice",
     # from the model's output to a page
