@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from uocr.document import Block, Box
+from uocr import document
+from uocr.document import Block, Box, FinishReason
 from uocr.views import make_views
 
 from bench.held_out import Pair, compare, equal_boxes, figures
@@ -124,6 +125,10 @@ def test_an_unknown_set_is_refused_before_anything_is_read(pack: Path, tmp_path:
         command.run(command.parse(["--set", "densities", "--pack", str(pack), "--out", str(tmp_path)]))
 
 
+def read(text: str) -> document.Page:
+    return document.Page("", 0, 9, 9, blocks=[block(text, Box(0, 0, 9, 9))], finish_reason=FinishReason.EOS)
+
+
 def block(text: str, *boxes: Box) -> Block:
     return Block("text", boxes, text)
 
@@ -143,7 +148,7 @@ def test_the_comparison_pairs_errors_by_page(tmp_path: Path) -> None:
     Image.new("RGB", (8, 8)).save(tmp_path / "p.png")
     truth = generated.blocks_of("<|det|>text [0, 0, 9, 9]<|/det|>abcdefghij\n")
     page = Page("density 0", 0, tmp_path / "p.png", tuple(truth), "base")
-    pairs = [compare(page, [block("abcdefghij", Box(0, 0, 9, 9))], [block("abcdefghix", Box(0, 0, 9, 9))]),
+    pairs = [compare(page, read("abcdefghij"), read("abcdefghix")),
              Pair("density 1", 0, "abcdefghij", "abcdefghxx", "abcdefghij", 1, 0, False, False)]
     found = figures(pairs)
     assert (found["engine_rate"], found["torch_rate"]) == (10.0, 5.0)

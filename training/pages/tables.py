@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Set
 
 from PIL import Image, ImageDraw
 
@@ -27,7 +28,7 @@ class TableSetter:
         page: Image.Image,
         font: SizedFont,
         head: SizedFont,
-        usable: set[str],
+        usable: Set[str],
         place: tuple[int, int, int, int],
         quick: bool,
     ) -> Block | None:
@@ -75,7 +76,7 @@ class TableSetter:
         widths: list[float],
         fonts: tuple[SizedFont, SizedFont],
         pad: float,
-        usable: set[str],
+        usable: Set[str],
     ) -> list[Cell]:
         """The cells of a table without rules between columns: those over several columns are parted unless their words
         reach from the first to the last of them, which is how a reader knows."""
