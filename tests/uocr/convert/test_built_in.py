@@ -44,7 +44,7 @@ def test_it_says_what_it_reads_and_how_to_ask(model: ModelFile) -> None:
     if locate:
         assert settings["locate_most"] == 60
     assert {(2, 3), (3, 4)} <= set(map(tuple, settings["crop_grids"])) <= set(GRIDS)
-    assert settings["digits"] == "single"
+    assert settings["digits"] == "single" and settings["plain_text"] is True
     assert settings["integer_activations"] is False
     assert settings["min_font_px"] == 17
     assert settings["confidence_threshold"] == 0.9
