@@ -47,7 +47,7 @@ def test_it_says_what_it_reads_and_how_to_ask(model: ModelFile) -> None:
     assert settings["digits"] == "single" and settings["plain_text"] is True
     assert settings["integer_activations"] is False
     assert settings["min_font_px"] == 17
-    assert settings["confidence_threshold"] == 0.9
+    assert settings["confidence_threshold"] == 0.89
     assert settings["read_again_below"] == 0.8
     assert settings["ngram"] == {"size": 35, "cycle": 16, "window": 128, "window_multi": 1024}
     assert settings["languages"] == ["en", "it", "de", "es", "pt", "fr", "nl", "sv", "da", "pl", "cs", "hu"]
