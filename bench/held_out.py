@@ -68,8 +68,10 @@ PERIOD = 4
 
 def banned(ids: Sequence[int], size: int, window: int, cycle: int) -> set[int]:
     """Ids that the repeat guard keeps from coming next: those that would end a copy of `size` ids (`cycle` for the
-    shortest periods) whose original began within the last `window` ids."""
-    found = set()
+    shortest periods) whose original began within the last `window` ids. None if `size` is 0."""
+    found = set[int]()
+    if not size:
+        return found
     for distance in range(1, min(window - size + 1, len(ids)) + 1):
         known = (cycle or size if distance <= PERIOD else size) - 1
         # Compared from the newest id on: nearly always the first pair says no.
@@ -134,11 +136,14 @@ class TorchReader:
         """The surer of the first reading and one of the page with margins around it."""
         around = rereading.surrounded(_picture(page))
         kept = replace(first)
-        rereading.settle(kept, self._read([around], [around.size])[0], [], (first.width, first.height))
+        second = self._read([around], [around.size], guarded=not rereading.guard_acted(first))[0]
+        rereading.settle(kept, second, [], (first.width, first.height))
         return kept
 
-    def _read(self, pictures: Sequence[Image.Image], sizes: Sequence[tuple[int, int]]) -> list[document.Page]:
-        guard = Guard(len(pictures), self.vocabulary.end, self.rules)
+    def _read(
+        self, pictures: Sequence[Image.Image], sizes: Sequence[tuple[int, int]], guarded: bool = True
+    ) -> list[document.Page]:
+        guard = Guard(len(pictures), self.vocabulary.end, self.rules if guarded else {"size": 0})
         with self.torch.inference_mode():
             rows = self.torch.cat([self._look(picture) for picture in pictures])
             hook = self.net.lm_head.register_forward_hook(guard)

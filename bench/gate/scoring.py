@@ -201,11 +201,11 @@ class Bench:
         page = first.page()
         if not rereading.looks_lost(page, self.below):
             return Readings(first, first)
-        second = self.again(case)
+        second = self.again(case, page)
         kept = first if rereading.surer(page, second.page()) is page else second
         return Readings(first, kept, 2)
 
-    def again(self, case: PageCase) -> FreeReading:
+    def again(self, case: PageCase, first: document.Page) -> FreeReading:
         """The second reading, of the page with margins; its boxes are those of the page itself."""
         with Image.open(case.page.picture) as picture:
             size, around = picture.size, rereading.surrounded(picture.convert("RGB"))
@@ -215,7 +215,7 @@ class Bench:
             box = rereading.to_page(_box(match), *size)
             return f"[{box.x1}, {box.y1}, {box.x2}, {box.y2}]"
 
-        read = self._free(case.plan, views.views)
+        read = self._free(rereading.second_plan(case.plan, first), views.views)
         return replace(read, text=_BOX.sub(moved, read.text))
 
     def _free(self, plan: native.Plan, pixels: Sequence[np.ndarray], rows: np.ndarray | None = None) -> FreeReading:

@@ -125,7 +125,9 @@ class Reader:
         yield from self._run([page], [views], plan, lambda view: pixels[view], control)
         again = settings.read_again and settings.locate is None
         if again and rereading.looks_lost(page, rereading.read_again_below(self.front_end)):
-            yield from self._read_again(page, picture, views, plan, notes, control)
+            own = settings.ngram_size is not None  # a guard that was asked for stays
+            second_plan = plan if own else rereading.second_plan(plan, page)
+            yield from self._read_again(page, picture, views, second_plan, notes, control)
         _look_for_ink(page, lambda: picture)
         self._note_language(page)
         _move_blocks(page.blocks, to_page)
@@ -134,7 +136,7 @@ class Reader:
     def _read_again(
         self, page: Page, picture: Image.Image, views: ViewPlan, plan: native.Plan, notes: list[str], control: Control
     ) -> Iterator[events.Progress]:
-        """Reads `picture` once more with margins around it, by the same plan; `page` becomes the surer reading.
+        """Reads `picture` once more with margins around it, by `plan`; `page` becomes the surer reading.
 
         A second reading that was cancelled or failed leaves the first as it is, with a note.
         """

@@ -1,8 +1,9 @@
 """Reading a page again where the model got lost: when, from which picture, and which of the two readings is kept.
 
 The second picture is the page with a margin of its own ground colour around it. Everything on it lies elsewhere in the
-views and is a little smaller, which is often enough for the model not to lose its way at the same place. Decisions
-only: `reading` does the work.
+views and is a little smaller, which is often enough for the model not to lose its way at the same place. Where the
+repeat guard acted, it rests in the second reading: what it took for a loop may stand on the page, as equal rows of a
+table do. Decisions only: `reading` does the work.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from PIL import Image
 
 from .document import BOX_SCALE, Block, Box, FinishReason, Page, Timings
 from .errors import ModelFileError
+from .native import Plan
 from .views import ViewPlan, plan_views
 
 MARGIN: Final = 0.02
@@ -46,7 +48,18 @@ def looks_lost(page: Page, below: float) -> bool:
         return True
     if page.finish_reason is not FinishReason.EOS:
         return False
-    return any(token.guard_acted for token in page.tokens) or _mean_logprob(page) < math.log(below)
+    return guard_acted(page) or _mean_logprob(page) < math.log(below)
+
+
+def guard_acted(page: Page) -> bool:
+    """Whether the repeat guard took a token from the model anywhere on the page."""
+    return any(token.guard_acted for token in page.tokens)
+
+
+def second_plan(plan: Plan, first: Page) -> Plan:
+    """The plan of the second reading: without the repeat guard if it acted in the first. Then a page that does go in
+    circles is ended by the loop verdict, and `surer` keeps a reading that ended by itself before it."""
+    return replace(plan, ngram_size=0, ngram_cycle=0) if guard_acted(first) else plan
 
 
 def parts_done(first: Timings, phase: str, done: int, total: int) -> int:

@@ -211,4 +211,4 @@ def test_pages_are_planned_as_the_product_plans_them(
     case = bench.case(page, page.markup())
     guard = front_end["ngram"]
     assert (case.plan.ngram_size, case.plan.ngram_cycle) == (guard["size"], guard["cycle"])
-    assert boxes_in(bench.again(case).text) == [BOX]
+    assert boxes_in(bench.again(case, bench.free(case).page()).text) == [BOX]

@@ -146,8 +146,11 @@ def test_pytorchs_second_reading_is_of_the_page_with_margins(
     seen: list[tuple[int, int]] = []
     second = reading(TRUTH, -0.5, Box(115, 250, 307, 750))
 
-    def played(pictures: list[Image.Image], sizes: list[tuple[int, int]]) -> list[document.Page]:
+    guarded: list[bool] = []
+
+    def played(pictures: list[Image.Image], sizes: list[tuple[int, int]], **options: bool) -> list[document.Page]:
         seen.extend(picture.size for picture in pictures)
+        guarded.append(options["guarded"])
         return [second]
 
     monkeypatch.setattr(side, "_read", played)
@@ -158,3 +161,6 @@ def test_pytorchs_second_reading_is_of_the_page_with_margins(
     assert kept.blocks[0].boxes == (Box(100, 240, 299, 760),), "its boxes are those of the page itself"
     assert (first.readings, held_out.text_of(first.blocks)) == (1, "Twelve Twelve"), "the first reading stays"
     assert side.again(page, reading("surer", -0.1)).kept_reading == 1
+    side.again(page, replace(first, tokens=[Token(7, -0.9, guard_acted=True)]))
+    assert guarded == [True, True, False], "where the guard acted, it rests"
+    assert not held_out.banned([5] * 100, 0, 128, 0)

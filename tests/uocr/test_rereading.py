@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 from uocr import Box, Control, FinishReason, Page, UnlimitedOCR, demo, errors, events, export, markup, native, rereading
 from uocr.cli import read as read_command
 from uocr.cli import view
@@ -295,6 +295,46 @@ def test_a_page_that_is_read_twice_says_the_same_within_its_margins(doubting: Un
     assert {type(e) for e in after} == {events.Progress, events.PageFinished, events.DocumentFinished}
     export.export(document, tmp_path / "a.json")
     assert export.load_json(tmp_path / "a.json")[0].pages == [page]
+
+
+def time_sheet() -> bytes:
+    """A ruled table whose rows differ in their dates alone: the guard takes so long a repetition for a loop."""
+    page, font = Image.new("RGB", (1000, 700), "white"), ImageFont.load_default(26)
+    draw, columns = ImageDraw.Draw(page), (30, 200, 610, 730, 850, 980)
+    rows = [("Day", "Work", "Hours", "Rate", "Amount"),
+            *((f"{day} March", "Cleaning of the office, cellar", "2.5", "24.00", "60.00") for day in DAYS)]
+    for row, cells in enumerate(rows):
+        for x, cell in zip(columns, cells, strict=False):
+            draw.text((x + 12, 70 + row * 48), cell, "black", font)
+    for row in range(len(rows) + 1):
+        draw.line((columns[0], 60 + row * 48, columns[-1], 60 + row * 48), "black", 2)
+    for x in columns:
+        draw.line((x, 60, x, 60 + len(rows) * 48), "black", 2)
+    file = io.BytesIO()
+    page.save(file, "PNG")
+    return file.getvalue()
+
+
+DAYS = (3, 5, 7, 10, 12, 14, 17, 19, 21, 24)
+
+
+def test_equal_rows_are_read_without_the_guard_that_took_them_for_a_loop(ocr: UnlimitedOCR) -> None:
+    table = time_sheet()
+    guarded = ocr.read(table, preset="base", read_again=False).pages[0]
+    assert rereading.guard_acted(guarded) and guarded.text.count("<td>60.00</td>") < len(DAYS), "what is to be mended"
+    page = ocr.read(table, preset="base").pages[0]
+    assert (page.readings, page.kept_reading, rereading.guard_acted(page)) == (2, 2, False)
+    assert page.text.count("<td>2.5</td><td>24.00</td><td>60.00</td>") == len(DAYS)
+    asked = ocr.read(table, preset="base", ngram_size=35).pages[0]
+    assert (asked.readings, rereading.guard_acted(asked)) == (2, True), "a guard that was asked for stays"
+
+
+def test_the_guard_rests_in_the_second_reading_only_where_it_acted() -> None:
+    plan = native.Plan(prompt_ids=[1], ngram_size=35, ngram_cycle=16)
+    assert rereading.second_plan(plan, reading(UNSURE, UNSURE)) is plan
+    second = rereading.second_plan(plan, reading(UNSURE, -9.0, guard=[1]))
+    assert (second.ngram_size, second.ngram_cycle) == (0, 0)
+    assert dataclasses.replace(second, ngram_size=35, ngram_cycle=16) == plan
 
 
 def test_the_second_reading_is_taken_whole_where_it_is_surer(doubting: UnlimitedOCR, written) -> None:
