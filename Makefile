@@ -1,4 +1,4 @@
-# Two commands: `make demo` reads the sample pages, `make test` runs every test. Both set up .venv by themselves.
+# Two commands: `make demo` reads the sample pages, `make test` runs the tests. Both set up .venv by themselves.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ NATIVE := CMakeLists.txt pyproject.toml $(wildcard packaging/*.py) $(shell find 
 .PHONY: demo test check check-cuda app bench screenshots train-smoke lint clean help
 help:
 	@echo "make demo    read the sample pages with the built-in model"
-	@echo "make test    run every test (long suites: make check)"
+	@echo "make test    run the tests (long suites: make check)"
 	@echo "make app     open the window"
 	@echo "make check   every test, the long ones too"
 	@echo "make check-cuda   the GPU kernels on an NVIDIA GPU: right, and how fast"
