@@ -511,13 +511,43 @@ def test_table_markup_is_no_word():
     (block,) = feed(
         ("<table><tr>", 0.1),
         ("<td>Hour", 0.9),
-        ("</td>", 0.1),
+        ("</td>", 0.95),
         ("<td colspan=2>x<y", 0.8),
-        ("</td></tr></table>", 0.1),
+        ("</td></tr></table>", 0.95),
     )
     assert [w.text for w in block.words] == ["Hour", "x<y"]
     assert all(block.text[w.start :].startswith(w.text) for w in block.words)
     assert [w.confidence for w in block.words] == pytest.approx([0.9, 0.8])
+
+
+def test_a_cell_that_was_broken_off_makes_its_last_word_doubtful():
+    """No other token tells that "6" stands where the page has "6.00"."""
+    pieces = [("<table><tr>", 0.1)]
+    for end, sure in (("</td>", 0.1), ("<td>", 0.2), ("</tr>", 0.3)):
+        pieces += [("<td>", 0.1), ("1 ", 0.99), ("6", 0.99), (end, sure)]
+    pieces += [("<td>", 0.1), ("7", 0.9), ("<br>", 0.1), ("8", 0.8), ("</td>", 0.95), ("</table>", 0.1)]
+    (block,) = feed(*pieces)
+    assert [w.text for w in block.words] == ["1", "6"] * 3 + ["7", "8"]
+    assert [w.confidence for w in block.words] == pytest.approx([0.99, 0.1, 0.99, 0.2, 0.99, 0.3, 0.9, 0.8])
+
+
+@pytest.mark.parametrize(
+    ("start", "rest"),
+    [("<|det|>", "text [1, 2, 3, 4]<|/det|>"), ("<|ref|>", "a<|/ref|><|det|>[1, 2, 3, 4]<|/det|>"), ("<PAGE>", "")],
+)
+def test_a_block_that_was_broken_off_makes_its_last_word_doubtful(start, rest):
+    block, *_ = feed(("Total 6", 0.9), ("\n", 0.5), (start, 0.1), (rest, 0.2), ("words", 0.95))
+    assert [w.confidence for w in block.words] == pytest.approx([0.9, 0.1])
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_a_word_that_the_repeat_guard_broke_off_with_white_space_is_doubtful(guarded):
+    parser = MarkupParser()
+    pieces = [("0", 0.9, False), (" ", 0.3, False), ("6", 0.9, False), (" ", 0.1, guarded), ("7", 0.8, False)]
+    for i, (text, sure, acted) in enumerate(pieces):
+        parser.push(text, [Token(i, math.log(sure), acted)])
+    (block,) = parser.finish()
+    assert [w.confidence for w in block.words] == pytest.approx([0.9, 0.1 if guarded else 0.9, 0.8])
 
 
 def test_without_tokens_there_is_no_confidence():

@@ -1,11 +1,15 @@
-"""From tokens to confidences: a word has its weakest token's, a block the geometric mean of its tokens'."""
+"""From tokens to confidences: a word has its weakest token's, a block the geometric mean of its tokens'.
+
+The token that ended a cell or a block is one of its last word's too: where the model broke off "6.00" behind the 6, no
+other token tells.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from uocr.document import Token, Word
 from uocr.markup.tables import masked
@@ -16,6 +20,7 @@ _WORD = re.compile(
     r"|(?P<word>(?:(?!</?(?:table|thead|tbody|tfoot|caption|tr|td|th|br)[\s/>])\S)+)",
     re.IGNORECASE,
 )
+_BREAK = re.compile("<br", re.IGNORECASE)
 
 
 class TokenSpans:
@@ -59,20 +64,33 @@ class TokenSpans:
         return found
 
 
-def words_of(text: str, place: Callable[[int], int], spans: TokenSpans, printed: Collection[int] = ()) -> list[Word]:
+def words_of(
+    text: str, place: Callable[[int], int], spans: TokenSpans, printed: Collection[int] = (), end: Sequence[Token] = ()
+) -> list[Word]:
     """The words of a block's text; none where no token is known.
 
-    place: from an offset in `text` to the output's. printed: offsets of tags that are words and no markup.
+    place: from an offset in `text` to the output's. printed: offsets of tags that are words and no markup. end: the
+    tokens that ended the block.
     """
-    words = []
+    found: list[tuple[re.Match[str], list[Token]]] = []
+    last: list[Token] = []  # of the word that the next tag of a table, or the end of the block, ends
     for match in _WORD.finditer(masked(text, printed, "\uffff")):
-        if match.group("word") is None:
-            continue
-        tokens = spans.touching(place(match.start()), place(match.end() - 1) + 1)
-        if tokens:
-            word = text[match.start():match.end()]
-            words.append(Word(word, match.start(), math.exp(min(t.logprob for t in tokens))))
-    return words
+        first, behind = place(match.start()), place(match.end() - 1) + 1
+        if match.group("word") is not None:
+            if last := spans.touching(first, behind):
+                # White space is no sign of doubt, unless the repeat guard put it there.
+                last += [token for token in spans.touching(behind, behind + 1) if token.guard_acted]
+                found.append((match, last))
+        elif not _BREAK.match(match.group()):
+            if last:
+                last += spans.touching(first, first + 1)
+            last = []
+    if last:
+        last += end
+    return [
+        Word(text[match.start():match.end()], match.start(), math.exp(min(token.logprob for token in tokens)))
+        for match, tokens in found
+    ]
 
 
 def geometric_mean(tokens: list[Token]) -> float | None:

@@ -178,8 +178,8 @@ class MarkupParser:
             self._tag_marks = [(0, end - start)]
         elif mark == PAGE_MARK:
             self._content(start)
-            self._drop(end - start)
             self._close_block()
+            self._drop(end - start)
             self._sections.append(ParsedPage())
             self._events.append(PageMark(self._page))
         else:
@@ -317,7 +317,8 @@ class MarkupParser:
             block.text = "".join(self._text)
             tags = self._marks.cell_tags
             block.printed_tags = self._tables.printed(block.text, block.label, tags, plain=self._plain)
-            block.words = words_of(block.text, self._place, self._spans, block.printed_tags)
+            end = self._spans.touching(self._offset, self._offset + 1)  # the next block's tag or a page mark
+            block.words = words_of(block.text, self._place, self._spans, block.printed_tags, end)
             if block.text:
                 tokens = self._spans.touching(self._place(0), self._place(len(block.text) - 1) + 1)
                 block.confidence = geometric_mean(tokens)
