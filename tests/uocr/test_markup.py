@@ -147,6 +147,41 @@ def test_a_broken_tag_gives_only_its_words_and_is_reported(text, expected):
     assert parse(text).problems
 
 
+BROKEN_BOXES = ("<|det|>text [172, 677, 934, 688]", "<|det|>text [[172, 677, 934, 688], [172, 699, 934, 710]]",
+                "<|ref|>total<|/ref|><|det|>[[172, 677, 934, 688]]")  # fmt: skip
+
+
+@pytest.mark.parametrize("mark", ["<|det|>", "<|ref|>", "<|det|><|det|>"])
+@pytest.mark.parametrize("tag", BROKEN_BOXES)
+def test_a_mark_inside_the_boxes_of_a_tag_lets_no_coordinate_into_the_text(tag, mark):
+    text = "1.2.4 Contrôle, 12, [8, 9] 677, 5]"
+    for place in range(tag.rindex("<|det|>") + len("<|det|>"), len(tag) + 1):
+        for again in (0, 1, 4, 9):  # characters to the next break
+            broken = tag[:place] + mark + tag[place:]
+            if again and place + again <= len(tag):
+                broken = tag[:place] + mark + tag[place:place + again] + mark + tag[place + again:]
+            parsed = parse(f"{broken}<|/det|>{text}<|det|>text [1, 2, 3, 4]<|/det|>more")
+            *kept, last = parsed.blocks
+            assert [block.text for block in kept] == [text], broken
+            assert (last.text, last.boxes) == ("more", (Box(1, 2, 3, 4),))
+            assert parsed.problems
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("<|det|>text [172<|det|>, 677, 934, 688] 12 apples, 5", "12 apples, 5"),
+        ("<|det|>text [172, 677, 934, 688<|det|>] [8, 9] apples", "[8, 9] apples"),
+        ("<|det|>text [172, <|det|>12 apples", "12 apples"),
+        ("<|det|>text [172, 677, 934, 688]<|det|>1.2.4, 5 Contrôle", "1.2.4, 5 Contrôle"),
+        ("<|det|>text [172<|det|>, 677, 934, 688]<|/det|>, 12, [13]", ", 12, [13]"),
+        ("<|det|>text [172<|det|>, 677<|/det|>a<|det|>, 12 b", "a , 12 b"),
+    ],
+)
+def test_numbers_of_the_page_behind_a_broken_tag_are_kept(text, kept):
+    assert [block.text for block in parse(text).blocks] == [kept]
+
+
 @pytest.mark.parametrize(
     "tag",
     [

@@ -19,7 +19,15 @@ from uocr.markup.events import BlockFinished, BlockStarted, BlockText, Event, Pa
 from uocr.markup.grid import uneven_tables
 from uocr.markup.marks import DET_CLOSE, DET_OPEN, PAGE_MARK, REF_CLOSE, REF_OPEN, Marks, is_broken_mark
 from uocr.markup.tables import Tables
-from uocr.markup.tags import DEFAULT_LABEL, begins_tag, boxes_without_pixels, grammar_length, read_tag, shorten
+from uocr.markup.tags import (
+    DEFAULT_LABEL,
+    begins_tag,
+    boxes_without_pixels,
+    grammar_length,
+    read_tag,
+    rest_length,
+    shorten,
+)
 
 END_OF_SEQUENCE = "<｜end▁of▁sentence｜>"
 
@@ -87,6 +95,7 @@ class MarkupParser:
         self._offset = 0  # place of _buffer[0] in the output
         self._searched = 0  # characters of _buffer known to start no mark
         self._tag_marks: list[tuple[int, int]] = []  # (start, end) in _buffer of the marks of the open tag
+        self._broken = (0, 0)  # (place in the output, brackets open there) where a tag was broken inside its boxes
         self._block: Block | None = None
         self._block_has_tag = False
         self._text: list[str] = []  # the block's text so far
@@ -236,10 +245,17 @@ class MarkupParser:
         if self._block_has_tag:
             self._close_block()
         words = []
+        depth = self._broken[1] if self._broken[0] == self._offset else 0
         for (begin, start), (stop, _) in zip(marks, [*marks[1:], (end, end)], strict=True):
+            body = self._buffer[start:min(stop, TAG_LIMIT)]
+            length = 0
             if self._buffer[begin:start] != REF_CLOSE:  # behind it a tag has neither label nor boxes
-                start += grammar_length(self._buffer[start:min(stop, TAG_LIMIT)])
+                length = max(grammar_length(body), rest_length(body, depth) if depth else 0)
+            start += length
             words.append((start, stop))
+            closed = start < stop or self._buffer[begin:start] == DET_CLOSE
+            depth = 0 if closed else max(depth + body.count("[") - body.count("]"), 0)
+        self._broken = (self._offset + end, depth)
         done = 0
         for start, stop in words:
             self._leave_out(start - done)

@@ -28,6 +28,11 @@ _GRAMMAR = re.compile(
     r"\s*+(?:[^\W\d][\w-]{0,63}+\s*+)?(?=\[)"
     r"(?:(?:\[[\[\s]*+(?=[+-]?[\d.,]|\Z)|,\s*+)(?:[+-]?[\d.]++)?+\s*+|\]\s*+)++"
 )
+_REST = re.compile(
+    # What follows of boxes behind a mark in the middle of them: the rest of a number first.
+    r"\s*+(?:[+-]?[\d.]++\s*+(?=[,\[\]]|\Z))?+"
+    r"(?:(?:\[[\[\s]*+(?=[+-]?[\d.,]|\Z)|,\s*+)(?:[+-]?[\d.]++)?+\s*+|\]\s*+)*+"
+)
 _BEGUN_BOXES = re.compile(r"[\[\]0-9\s,.+-]*")
 
 
@@ -103,6 +108,21 @@ def grammar_length(body: str) -> int:
     """
     found = _LABEL_ALONE.match(body) or _GRAMMAR.match(body)
     return found.end() if found else 0
+
+
+def rest_length(body: str, depth: int) -> int:
+    """Characters at the start of `body` that go on with boxes, broken before it with `depth` brackets open.
+
+    The boxes end with the last of these brackets, unless nothing else stands in `body`.
+    """
+    found = _REST.match(body)
+    if found is None or found.end() == len(body):
+        return len(body)
+    for place, character in enumerate(found.group()):
+        depth += (character == "[") - (character == "]")
+        if not depth:
+            return place + 1
+    return found.end()
 
 
 def _read_box(inside: str, problems: list[str]) -> Box | None:
