@@ -8,9 +8,9 @@ import pytest
 from leggio.export.clipboard import copy
 from leggio.look.notice import Row
 from leggio.pages.items import PageState
+from leggio.transcript.doubts import DOUBT_PROPERTY
 from leggio.transcript.formulas import FormulaKey, formula_svg
 from leggio.transcript.view import clean_html
-from leggio.transcript.writer import DOUBT_PROPERTY
 from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QTextDocument, QTextTable
 from uocr.document import Block, Box, Word
@@ -150,6 +150,68 @@ def test_doubts_are_marked_inside_tables_and_behind_wide_characters(qtbot, windo
         )
     )
     assert doubtful_text(window.panel.view.document()) == ["unsure", "maybe"]
+
+
+@pytest.mark.parametrize(
+    ("label", "text", "doubtful", "before"),
+    [
+        ("text", "600.00 and 24.00 and .00 and 24.00", [".00", "24.00"], "600.00 and 24.00 and "),
+        ("text", "- 24.00\n- 24.00 too", ["24.00"], "•\t24.00|•\t"),
+        ("text", "1. one 1. two\n2. one", ["one"], "1.\tone 1. two|2.\t"),
+        ("text", "Where \\(a b\\) is b, a is b", ["b"], "Where a b is b, a is "),
+        ("title", "# 24.00 of 24.00", ["24.00"], "24.00 of "),
+        (
+            "table",
+            "<table><tr><td>24.00</td><td>A &amp; 600.00</td></tr><tr><td>m<sup>2</sup></td><td>.00</td></tr>"
+            "<tr><td>x</td><td>24.00</td></tr></table>",
+            [".00", "24.00"],
+            "24.00|A & 600.00|m2",
+        ),
+        ("table", '<table><tr><td rowspan="2">7</td><td>8</td></tr><tr><td>7</td></tr></table>', ["7"], "7|8"),
+    ],
+    ids=["prose", "bullets", "numbers", "formula", "heading", "cells", "spans"],
+)
+def test_of_equal_words_the_doubtful_one_is_marked(window, label, text, doubtful, before):
+    """The last occurrences of `doubtful` are the doubtful ones; `before` is what stands before the first of them."""
+    offsets, end = [], len(text)
+    for word in reversed(doubtful):
+        end = text.rfind(word, 0, end)
+        offsets.insert(0, end)
+    words = [Word(word, offset, 0.1) for word, offset in zip(doubtful, offsets, strict=True)]
+    first = text.find(words[-1].text)
+    if first < words[0].start:
+        words.insert(0, Word(words[-1].text, first, 0.9))
+    writer, document = window.panel.view.writer, window.panel.view.document()
+    for add in (writer.add, lambda block: streamed(writer, block)):
+        writer.clear()
+        writer.add(Block("text", (), "24.00 7 b .00"))
+        add(Block(label, (), text, words=words))
+        assert doubtful_text(document) == doubtful
+        for number, word in enumerate(words):
+            found = writer.find_word(1, number)
+            if word.confidence > 0.5:
+                assert found is None
+                continue
+            assert found.selectedText() == word.text
+            if word.text == doubtful[0]:
+                stands = range(writer.span(1)[0], found.selectionStart())
+                shown = "".join(map(document.characterAt, stands)).strip("\ufdd0\u2029")
+                assert shown.replace("\u2029", "|").replace("\ufdd0", "|").replace("\ufffc", "a b") == before
+
+
+def streamed(writer, block):
+    writer.begin(block.label)
+    writer.grow(block.text)
+    writer.end(len(writer) - 1, block)
+
+
+def test_a_word_whose_sign_would_change_the_layout_is_left_unmarked(window):
+    writer = window.panel.view.writer
+    writer.clear()
+    block = Block("text", (), "1. one\n2. two", words=[Word("1.", 0, 0.1), Word("2.", 7, 0.1), Word("two", 10, 0.1)])
+    writer.add(block)
+    assert window.panel.view.toPlainText() == "1.\tone\n2.\ttwo"
+    assert doubtful_text(window.panel.view.document()) == ["two"]
 
 
 def test_a_correction_changes_the_text_and_can_be_undone(qtbot, window, picture):

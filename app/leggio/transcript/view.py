@@ -22,8 +22,9 @@ from uocr.document import Block
 
 from leggio.look.colours import label_colour
 from leggio.look.units import share_text
+from leggio.transcript.doubts import DOUBT_PROPERTY
 from leggio.transcript.formulas import FormulaImages
-from leggio.transcript.writer import DOUBT_PROPERTY, BlockWriter
+from leggio.transcript.writer import BlockWriter
 
 _TAGS = {
     "p",

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import (
-    QColor,
     QFont,
     QImage,
     QPalette,
@@ -25,12 +24,13 @@ from PySide6.QtGui import (
     QTextLength,
     QTextTableFormat,
 )
-from uocr.document import Block, Word
+from uocr.document import Block
 from uocr.export.content import Formula, Heading, List, Paragraph, Part, Picture, parts_of
 from uocr.markup.grid import Table
 from uocr.markup.inline import Kind, Line, Run
 
 from leggio.look.colours import colours
+from leggio.transcript.doubts import SIGN, Places, doubt_format, doubtful_numbers, signed_parts, without_signs
 from leggio.transcript.formulas import FormulaImages, FormulaKey
 
 PIECE = 2000
@@ -49,11 +49,13 @@ def utf16(text: str) -> int:
 
 @dataclass(slots=True)
 class _Written:
-    """Where a block stands: `start` is its first position; `growing` is how long its last piece is."""
+    """Where a block stands: `start` is its first position; `growing` is how long its last piece is; `places` are those
+    of its doubtful words, by their numbers, from `start`."""
 
     start: int
     block: Block
     growing: int = 0
+    places: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
 class BlockWriter:
@@ -72,6 +74,7 @@ class BlockWriter:
         self._palette = palette
         self._written: list[_Written] = []
         self._waiting: dict[FormulaKey, set[int]] = {}
+        self._met = Places()
         self.doubt_below = 0.5
         """Words whose confidence is lower are marked."""
 
@@ -135,7 +138,7 @@ class BlockWriter:
         written = self._written[index]
         written.block = block
         if index == len(self._written) - 1 and written.growing and _is_plain(parts, block):
-            self._mark_offsets(written.start, block)
+            self._mark_offsets(written)
         else:
             self._rewrite(index, parts)
 
@@ -165,7 +168,8 @@ class BlockWriter:
         cursor.setPosition(start)
         cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
-        for number, part in enumerate(parts):
+        self._met = Places()
+        for number, part in enumerate(signed_parts(written.block, parts, self.doubt_below)):
             if number:
                 cursor.insertBlock()
             cursor.setBlockFormat(_paragraph_format(written.block.label))
@@ -174,7 +178,8 @@ class BlockWriter:
         shift = self._document.characterCount() - before
         for later in self._written[index + 1 :]:
             later.start += shift
-        self._mark_found(index)
+        written.places = {number: (a - start, b - start) for number, (a, b) in self._met.found.items()}
+        self._mark(written)
 
     def _part(self, cursor: QTextCursor, part: Part, index: int) -> None:
         label = self._written[index].block.label
@@ -207,9 +212,21 @@ class BlockWriter:
             if run.kind in (Kind.MATH, Kind.DISPLAY):
                 self._formula(cursor, run.text, False, index)
             else:
-                cursor.insertText(run.text.replace("\n", _LINE), _raised(run, format_))
+                self._text(cursor, run.text.replace("\n", _LINE), _raised(run, format_))
+
+    def _text(self, cursor: QTextCursor, text: str, format_: QTextCharFormat) -> None:
+        """`text`, which may have signs of doubtful words in it."""
+        done = 0
+        for sign in SIGN.finditer(text):
+            cursor.insertText(text[done : sign.start()], format_)
+            self._met.meet(sign, cursor.position())
+            done = sign.end()
+        cursor.insertText(text[done:], format_)
 
     def _formula(self, cursor: QTextCursor, tex: str, display: bool, index: int) -> None:
+        for sign in SIGN.finditer(tex):  # a word that is only a part of the formula has no place
+            self._met.meet(sign, cursor.position())
+        tex = without_signs(tex)
         key = FormulaKey(tex, display, self._palette().color(QPalette.ColorRole.Text).name())
         image = self._formulas.get(key)
         if image is None:
@@ -247,7 +264,7 @@ class BlockWriter:
             lines = (
                 "\t".join("".join(r.text for line in cell.lines for r in line) for cell in row) for row in table.rows
             )
-            cursor.insertText(_LINE.join(lines), self._text_format("text"))
+            self._text(cursor, _LINE.join(lines), self._text_format("text"))
             return
         format_ = QTextTableFormat()
         format_.setBorder(1)
@@ -279,47 +296,34 @@ class BlockWriter:
 
     # -- doubtful words ------------------------------------------------------------------------------------
 
-    def doubtful(self, index: int) -> list[Word]:
-        return [w for w in self._written[index].block.words if w.confidence < self.doubt_below]
-
     def find_word(self, index: int, number: int) -> QTextCursor | None:
-        """Word `number` of block `index`, selected; None when the block shows it otherwise (inside a
+        """Doubtful word `number` of block `index`, selected; None when the block shows it otherwise (inside a
         formula)."""
-        start, end = self.span(index)
-        found: QTextCursor | None = None
-        for word in self._written[index].block.words[: number + 1]:
-            found = self._document.find(word.text, start, QTextDocument.FindFlag.FindCaseSensitively)
-            if found.isNull() or found.selectionEnd() > end:
-                found = None
-                continue
-            start = found.selectionEnd()
-        return found
+        written = self._written[index]
+        place = written.places.get(number)
+        return None if place is None else self._selected(written.start + place[0], written.start + place[1])
 
-    def _mark_offsets(self, start: int, block: Block) -> None:
+    def _mark_offsets(self, written: _Written) -> None:
         """Words of a block that stands as it was streamed: its offsets are positions."""
-        done, position = 0, start
-        for word in block.words:
-            if word.confidence < self.doubt_below:
-                position += utf16(block.text[done : word.start])
-                done = word.start
-                self._mark(position, position + utf16(word.text), word)
+        block, done, position = written.block, 0, 0
+        written.places = {}
+        for number in doubtful_numbers(block, self.doubt_below):
+            word = block.words[number]
+            position += utf16(block.text[done : word.start])
+            done = word.start
+            written.places[number] = (position, position + utf16(word.text))
+        self._mark(written)
 
-    def _mark_found(self, index: int) -> None:
-        """Words of a block that was laid out anew: looked for one behind the other."""
-        start, end = self.span(index)
-        for word in self._written[index].block.words:
-            found = self._document.find(word.text, start, QTextDocument.FindFlag.FindCaseSensitively)
-            if found.isNull() or found.selectionEnd() > end:
-                continue
-            start = found.selectionEnd()
-            if word.confidence < self.doubt_below:
-                self._mark(found.selectionStart(), found.selectionEnd(), word)
+    def _mark(self, written: _Written) -> None:
+        for number, (start, end) in written.places.items():
+            cursor = self._selected(written.start + start, written.start + end)
+            cursor.mergeCharFormat(doubt_format(self._palette(), written.block.words[number].confidence))
 
-    def _mark(self, start: int, end: int, word: Word) -> None:
+    def _selected(self, start: int, end: int) -> QTextCursor:
         cursor = QTextCursor(self._document)
         cursor.setPosition(start)
         cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
-        cursor.mergeCharFormat(doubt_format(self._palette(), word.confidence))
+        return cursor
 
     def _text_format(self, label: str) -> QTextCharFormat:
         format_ = QTextCharFormat()
@@ -331,20 +335,6 @@ class BlockWriter:
             format_.setFontPointSize(base * 0.92)
             format_.setForeground(colours(self._palette()).quiet)
         return format_
-
-
-DOUBT_PROPERTY = QTextCharFormat.Property.UserProperty + 1
-
-
-def doubt_format(palette: QPalette, confidence: float) -> QTextCharFormat:
-    """How a doubtful word looks, with its confidence on hover."""
-    tones = colours(palette)
-    format_ = QTextCharFormat()
-    format_.setBackground(tones.doubt_fill)
-    format_.setUnderlineStyle(QTextCharFormat.UnderlineStyle.DotLine)
-    format_.setUnderlineColor(QColor(tones.doubt))
-    format_.setProperty(DOUBT_PROPERTY, float(confidence))
-    return format_
 
 
 def _is_plain(parts: Sequence[Part], block: Block) -> bool:
