@@ -490,3 +490,10 @@ def test_pages_that_failed_have_a_page_of_normal_size_and_the_first_note(tmp_pat
         assert result[1].get_text().strip() == "Page 6 could not be read"
         (note,) = result[1].annots()
         assert note.info["content"] == "Page 6 could not be read: b.png is gone"
+
+
+def test_words_of_neighbouring_cells_stay_apart(tmp_path: Path) -> None:
+    table = "<table><tr><td>January</td><td>8</td><td>176</td></tr><tr><td>May</td><td>9</td><td>1</td></tr></table>"
+    export(document(page(("table", table))), tmp_path / "a.pdf", page_images=page_picture)
+    with pymupdf.open(tmp_path / "a.pdf") as found:
+        assert [word[4] for word in found[0].get_text("words")] == ["January", "8", "176", "May", "9", "1"]

@@ -64,12 +64,12 @@ def test_every_line_has_a_width(text, width):
     assert "".join("".join(line.text.split()) for line in placed) == "".join(("x" + text).split())
 
 
-def test_cells_stand_in_their_row_and_column():
+def test_cells_stand_in_their_row_and_column_each_with_a_blank_behind_it():
     text = '<table><tr><td rowspan="2">a</td><td>b</td></tr><tr><td>c</td></tr></table>'
     assert lines(Block("table", (Box(0, 0, 200, 100),), text)) == [
-        PlacedLine("a", Area(0, 0, 100, 100)),
-        PlacedLine("b", Area(100, 0, 100, 50)),
-        PlacedLine("c", Area(100, 50, 100, 50)),
+        PlacedLine("a ", Area(0, 0, 100, 100)),
+        PlacedLine("b ", Area(100, 0, 100, 50)),
+        PlacedLine("c ", Area(100, 50, 100, 50)),
     ]
 
 
@@ -98,7 +98,7 @@ def test_a_table_with_text_before_it_shares_the_box():
     placed = lines(Block("table", (Box(0, 0, 100, 100),), "abc<table><tr><td>def</td></tr></table>"))
     assert [(line.text, line.area.y, line.area.height) for line in placed] == [
         ("abc", 0, 50),
-        ("def", 50, 50),
+        ("def ", 50, 50),
     ]
 
 

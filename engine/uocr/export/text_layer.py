@@ -141,12 +141,14 @@ def _share_out(lines: list[str], areas: list[Area]) -> list[list[str]]:
 
 
 def _fill_table(table: Table, area: Area, advance: Advance) -> Iterator[PlacedLine]:
-    """Cells at even distances: the model does not tell where the rules are."""
+    """Cells at even distances: the model does not tell where the rules are. Each line ends with a blank, since cells
+    touch each other and readers of PDF files would glue their words together."""
     column, row = area.width / table.width, area.height / table.height
     for cell in (cell for cells in table.rows for cell in cells):
         place = Area(area.x + cell.column * column, area.y + cell.row * row,
                      cell.columns * column, cell.rows * row)
-        yield from _fill([plain(line) for line in cell.lines], place, advance)
+        for line in _fill([plain(line) for line in cell.lines], place, advance):
+            yield PlacedLine(line.text + " ", line.area)
 
 
 def _fill(texts: list[str], area: Area, advance: Advance) -> Iterator[PlacedLine]:
